@@ -70,7 +70,9 @@ fuzz_target!(|input: Input| {
         Kind::Fastq => Records::Fastq,
         Kind::Csv(b'"' | b'\n' | b'\r', _) | Kind::Separated([]) | Kind::Started([]) => return,
         Kind::Csv(delimiter, has_loose_quotes) => {
-            Records::Csv(Csv { has_loose_quotes, ..Csv::new(delimiter) })
+            let mut csv = Csv::new(delimiter);
+            csv.has_loose_quotes = has_loose_quotes;
+            Records::Csv(csv)
         }
         Kind::Started(start) => Records::Started(start.to_vec()),
         Kind::TfRecord => Records::TfRecord,

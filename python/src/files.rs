@@ -74,7 +74,7 @@ mod enabled {
     /// A `MemoryError`, or an `OSError` of the class that belongs to the system's number, if there
     /// is one.
     fn exception(failure: &Failure) -> PyErr {
-        if failure.is_out_of_memory() {
+        if failure.kind() == io::ErrorKind::OutOfMemory {
             return PyMemoryError::new_err(failure.to_string());
         }
         let (what, why) = (failure.what().to_owned(), failure.why());

@@ -20,12 +20,12 @@ pub(crate) fn is_array(path: &Path) -> bool {
 pub(crate) fn are_arrays(files: &[PathBuf], arguments: &Arguments) -> Result<bool, Failure> {
     let Some(array) = files.iter().find(|path| is_array(path)) else { return Ok(false) };
     if arguments.record.is_some() {
-        let why = "a NumPy array says itself how long its rows are: leave out --record";
+        let why = "a NumPy array states the size of its rows: leave out --record";
         return Err(Failure::new(array.display(), why));
     }
     arguments.check_for_rows()?;
     if let Some(other) = files.iter().find(|path| !is_array(path)) {
-        return Err(Failure::new(other.display(), "is no NumPy array, and others are"));
+        return Err(Failure::new(other.display(), "is not a NumPy array, but others are"));
     }
     Ok(true)
 }
@@ -37,7 +37,7 @@ pub(crate) fn shuffle(
     output: &mut Output,
 ) -> Result<Done, Failure> {
     if job.is_repeated && job.selection.head.is_none() {
-        return Err(Failure::new(inputs.name(), "an array has an end: give --head-count"));
+        return Err(Failure::new(inputs.name(), "an array cannot be endless: give --head-count"));
     }
     let mut first: Option<Npy> = None;
     let (mut rows, mut row_bytes) = (0_u64, 0);

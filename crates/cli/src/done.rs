@@ -1,6 +1,6 @@
 //! [`Done`]: what a run has done.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 
 use bijective_shuffle_cli::files::Summary;
@@ -46,7 +46,7 @@ impl Done {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SetDone {
     /// How many inputs have each codec.
-    pub(crate) codecs: BTreeMap<Codec, u64>,
+    pub(crate) codecs: Vec<(Codec, u64)>,
     /// How many files were written.
     pub(crate) shards: u64,
     /// How many of them were there.
@@ -74,9 +74,9 @@ impl SetDone {
 impl fmt::Display for SetDone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { codecs, shards, kept, is_in_memory, left_out } = self;
-        let inputs: u64 = codecs.values().sum();
+        let inputs: u64 = codecs.iter().map(|(_, count)| count).sum();
         write!(f, "inputs {inputs}")?;
-        for (codec, count) in codecs.iter().filter(|(codec, _)| **codec != Codec::Plain) {
+        for (codec, count) in codecs.iter().filter(|(codec, _)| *codec != Codec::Plain) {
             write!(f, " ({count} {codec})")?;
         }
         write!(f, ", outputs {shards}")?;

@@ -1,68 +1,77 @@
 //! [`Failure`]: what is said when something goes wrong.
 
 use std::any::Any;
+use std::error::Error;
 use std::fmt;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Mutex, PoisonError};
 
 use bijective_shuffle_cli::files::NamedError;
 
-/// What could not be done, or with what, and why, in one line.
+/// Why something could not be done, in one line, and what kind of an error it is.
 #[derive(Debug)]
-pub struct Failure {
-    what: String,
-    why: String,
-}
+pub struct Failure(NamedError);
 
 impl Failure {
-    /// A failure for a reason that anything may give.
-    pub(crate) fn new(what: impl fmt::Display, why: impl fmt::Display) -> Self {
-        Self { what: what.to_string(), why: why.to_string() }
+    /// A failure for a reason that is a text or an error.
+    pub(crate) fn new(
+        what: impl fmt::Display,
+        why: impl Into<Box<dyn Error + Send + Sync>>,
+    ) -> Self {
+        Self(NamedError::new(what, why))
     }
 
     /// The failure that an error is. It may name the file that it was met with; others are those of
     /// something with this name.
     pub(crate) fn named(what: impl fmt::Display, error: &io::Error) -> Self {
-        match NamedError::of(error) {
-            Some(NamedError { name, why }) => Self::new(name, why),
-            None => Self::new(what, error),
-        }
+        let named = NamedError::of(error).cloned();
+        named.map_or_else(|| Self::caused(what, error, error), Self)
+    }
+
+    /// The failure that an error is, with a text of its own.
+    pub(crate) fn caused(
+        what: impl fmt::Display,
+        why: impl fmt::Display,
+        error: &(dyn Error + 'static),
+    ) -> Self {
+        Self(NamedError::caused(what, why, error))
     }
 
     /// What could not be done, or with what: the name of a file, if it is one.
     pub fn what(&self) -> &str {
-        &self.what
+        &self.0.name
     }
 
     /// Why.
     pub fn why(&self) -> &str {
-        &self.why
+        &self.0.why
     }
 
-    /// The number that the system has for this error, if it is one of the system.
+    /// The kind of the error; [`ErrorKind::OutOfMemory`] if there was too little memory.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The number that the system has for the error, if it is one of the system.
     pub fn os_error(&self) -> Option<i32> {
-        // The standard library has it at the end of such an error's text, which all others quote.
-        let (_, rest) = self.why.rsplit_once("(os error ")?;
-        rest.split_once(')')?.0.parse().ok()
-    }
-
-    /// Whether there was not the memory for it.
-    pub fn is_out_of_memory(&self) -> bool {
-        // What the shuffle, the standard library and the system say of it, at the end as above.
-        ["working memory could not be allocated", "out of memory", "(os error 12)"]
-            .iter()
-            .any(|end| self.why.ends_with(end))
+        self.0.os_error
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.what, self.why)
+        self.0.fmt(f)
     }
 }
 
-impl std::error::Error for Failure {}
+impl Error for Failure {}
+
+impl From<Failure> for io::Error {
+    fn from(failure: Failure) -> Self {
+        Self::other(failure.0)
+    }
+}
 
 /// Adds to an error what it was met with.
 pub(crate) trait FailureContext<T> {
@@ -70,7 +79,7 @@ pub(crate) trait FailureContext<T> {
     fn context(self, what: impl fmt::Display) -> Result<T, Failure>;
 }
 
-impl<T, E: fmt::Display> FailureContext<T> for Result<T, E> {
+impl<T, E: Into<Box<dyn Error + Send + Sync>>> FailureContext<T> for Result<T, E> {
     fn context(self, what: impl fmt::Display) -> Result<T, Failure> {
         self.map_err(|why| Failure::new(what, why))
     }
@@ -103,35 +112,57 @@ fn words(payload: &(dyn Any + Send)) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
-
     use super::*;
-    use crate::files::{FilesError, NamedError};
+    use crate::files::FilesError;
+    use crate::formats::reworded;
+    #[cfg(feature = "tables")]
+    use crate::tables::TableError;
 
     #[test]
-    fn errors_of_the_system_have_their_numbers() {
-        for number in [1, 2, 13, 28] {
-            let error = io::Error::from_raw_os_error(number);
-            assert_eq!(Failure::new("x", &error).os_error(), Some(number));
-            // As it is once a name was put to it, before it and behind it.
-            let named = NamedError::io("y", io::Error::other(format!("{error} at path \"z\"")));
-            assert_eq!(Failure::new("x", named).os_error(), Some(number));
+    fn errors_keep_their_kinds_and_the_numbers_of_the_system() {
+        for number in [1, 2, 12, 13, 28] {
+            let error = || io::Error::from_raw_os_error(number);
+            let changed = || reworded(error(), format!("temporary file: {}", error()));
+            let named = NamedError::io("y", changed());
+            assert_eq!(named.to_string(), format!("y: temporary file: {}", error()));
+            let mut failures = vec![
+                Failure::new("x", error()),
+                Failure::new("x", changed()),
+                Failure::named("x", &named),
+                Failure::new("x", FilesError::Temporary(changed())),
+                Failure::new("x", io::Error::other(FilesError::Read(named))),
+                Failure::named("x", &Failure::new("x", error()).into()),
+                Failure::caused("x", "said otherwise", &changed()),
+            ];
+            #[cfg(feature = "tables")]
+            failures.push(Failure::new("x", TableError::Write(changed().into())));
+            for failure in failures {
+                assert_eq!(failure.os_error(), Some(number), "{failure}");
+                assert_eq!(failure.kind(), error().kind(), "{failure}");
+            }
         }
-        for error in [
-            FilesError::Order(bijective_shuffle::Error::OutOfMemory { bytes: 7 }),
-            FilesError::Read(NamedError::io(
-                "y",
-                Vec::<u8>::new()
-                    .try_reserve(usize::MAX / 2 + 1)
-                    .map_err(io::Error::from)
-                    .unwrap_err(),
-            )),
+    }
+
+    #[test]
+    fn a_lack_of_memory_is_a_kind() {
+        let refused = || Vec::<u8>::new().try_reserve(usize::MAX / 2 + 1).unwrap_err();
+        let order = || FilesError::Order(bijective_shuffle::Error::OutOfMemory { bytes: 7 });
+        for failure in [
+            Failure::new("x", refused()),
+            Failure::new("x", order()),
+            Failure::new("x", io::Error::other(order())),
+            Failure::new("x", FilesError::Read(NamedError::io("y", io::Error::from(refused())))),
         ] {
-            assert!(Failure::new("x", &error).is_out_of_memory(), "{error}");
+            assert_eq!((failure.kind(), failure.os_error()), (ErrorKind::OutOfMemory, None));
         }
-        assert!(!Failure::new("out of memory", "out of memory or not").is_out_of_memory());
-        for why in ["no number", "(os error x)", "(os error 1"] {
-            assert_eq!(Failure::new("x (os error 1)", why).os_error(), None);
+    }
+
+    #[test]
+    fn a_text_has_neither_a_kind_nor_a_number() {
+        for why in ["out of memory", "Cannot allocate memory (os error 12)", "(os error x)"] {
+            for failure in [Failure::new("x", why), Failure::new("x", io::Error::other(why))] {
+                assert_eq!((failure.kind(), failure.os_error()), (ErrorKind::Other, None));
+            }
         }
     }
 }

@@ -161,7 +161,7 @@ impl InputJob<'_> {
         };
         if needed > self.memory as u64 {
             if self.is_repeated {
-                let why = "to be repeated, records have to fit memory: raise --memory";
+                let why = "records must fit memory to be repeated: raise --memory";
                 return Err(Failure::new(inputs.name(), why));
             }
             let items = Items::Records { bytes: record.try_into().context("record")? };
@@ -293,8 +293,8 @@ fn explain_order(error: FilesError) -> Failure {
     match error {
         FilesError::LengthMismatch { items, order } => {
             let why = format!(
-                "the shards have {order} records by their index, and {items} were found: they were \
-                 changed, and have to be written again"
+                "the index says that the shards have {order} records, but {items} were found: \
+                 they were changed, and must be written again"
             );
             Failure::new("index.json", why)
         }

@@ -86,7 +86,7 @@ impl FromStr for MemorySize {
         let bytes = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
         match bytes {
             Some(bytes) if bytes >= LEAST => Ok(Self { bytes }),
-            Some(_) => Err("it takes at least 1M".to_owned()),
+            Some(_) => Err("give at least 1M".to_owned()),
             None => Err("give a number and a unit, such as 512M".to_owned()),
         }
     }

@@ -105,13 +105,13 @@ fn check_name(files: &[PathBuf], output: &Path, arguments: &Arguments) -> Result
     let is_other = files.is_empty() || files.iter().any(|file| rows::kind_of(file) != kind);
     let said = match (Codec::of_name(output), other_packer_of_name(output), kind) {
         (codec, _, _) if is_plain && codec != Codec::Plain => {
-            format!("it is compressed by {codec}, and it would not be")
+            format!("it is compressed by {codec}, but it would not be")
         }
         (_, Some(packer), _) if !is_said => format!(
             "it is compressed by {packer}, which is not written: pipe the output to that program"
         ),
         (_, _, Some(kind)) if is_other => {
-            format!("it is {kind}, and it would be something else, as the inputs are")
+            format!("it is {kind}, but it would be something else, as the inputs are")
         }
         _ => return Ok(()),
     };
@@ -136,7 +136,7 @@ fn reads_nothing(arguments: &Arguments, job: &InputJob) -> bool {
     arguments.sets.output_dir.is_none()
         && !sets::is_asked_for(arguments, job.form.as_ref(), &name)
         && job.selection.head.is_some_and(Head::is_none)
-        && arguments.header == 0
+        && arguments.header_bytes == 0
 }
 
 /// Everything, or the items of these files, to one output.
@@ -156,7 +156,7 @@ fn to_output(
     }
     if let Some(table) = files.iter().find(|path| is_table(path)) {
         if arguments.record.is_some() {
-            let why = "a Parquet or Arrow file says itself what its rows are: leave out --record";
+            let why = "a Parquet or Arrow file states what its rows are: leave out --record";
             return Err(Failure::new(table.display(), why));
         }
         arguments.check_for_rows()?;
@@ -177,7 +177,7 @@ fn to_output(
     if let Some(record) = arguments.record {
         // An input without a byte has no record, and needs no header.
         let empty = inputs.empty();
-        let of_header = |bytes| if bytes == 0 { 0 } else { arguments.header };
+        let of_header = |bytes| if bytes == 0 { 0 } else { arguments.header_bytes };
         let header = inputs.take_headers(|_, bytes, _| Ok(of_header(bytes)))?;
         let done = job.records(inputs, record.get(), |_| header, output)?;
         return Ok(Done { empty, ..done }.of("records"));

@@ -3,14 +3,15 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use bijective_shuffle_cli::files::Store;
+use bijective_shuffle_cli::dataset::{BlockCodec, TemporaryStore};
+use bijective_shuffle_cli::files::{FilesError, Store};
 
 /// Where what does not fit memory is kept.
 pub(crate) struct Temporary {
     /// At least one folder.
     pub(crate) folders: Vec<PathBuf>,
-    /// Whether it is compressed.
-    pub(crate) is_compressed: bool,
+    /// How it is kept in files.
+    pub(crate) codec: BlockCodec,
 }
 
 impl Temporary {
@@ -25,11 +26,12 @@ impl Temporary {
     }
 
     /// A store for a shuffle, which holds its first `memory` bytes in memory.
-    pub(crate) fn store_behind(
-        &self,
-        memory: usize,
-    ) -> io::Result<bijective_shuffle_cli::dataset::TemporaryStore> {
-        let Self { folders, is_compressed } = self;
-        bijective_shuffle_cli::dataset::TemporaryStore::in_folders(folders, *is_compressed, memory)
+    pub(crate) fn store_behind(&self, memory: usize) -> io::Result<TemporaryStore> {
+        TemporaryStore::in_folders(&self.folders, self.codec, memory)
     }
+}
+
+/// An error of a temporary file, which says so.
+pub(crate) fn temporary_error(error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), FilesError::Temporary(error))
 }

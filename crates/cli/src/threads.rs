@@ -17,13 +17,13 @@ const ADDRESSES: u64 = 64 << 20;
 /// # Errors
 ///
 /// That they cannot be started, which would otherwise be a panic at the first use of them, or that
-/// the variable is no number, for which rayon would start as many as there are cores.
+/// the variable is not a number, for which rayon would start as many as there are cores.
 pub(crate) fn start() -> Result<(), Failure> {
     let asked = std::env::var_os("RAYON_NUM_THREADS").filter(|text| !text.is_empty());
     if let Some(text) = &asked
         && text.to_str().is_none_or(|text| text.parse::<usize>().is_err())
     {
-        return Err(Failure::new("RAYON_NUM_THREADS", format_args!("{text:?} is no number")));
+        return Err(Failure::new("RAYON_NUM_THREADS", format!("{text:?} is not a number")));
     }
     let mut builder = ThreadPoolBuilder::new();
     if let Some(addresses) = addresses_left()

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use bijective_shuffle::{Backend, Seed};
+use bijective_shuffle_cli::dataset::BlockCodec;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgAction, CommandFactory, FromArgMatches, Parser, ValueEnum};
@@ -20,117 +21,121 @@ use crate::temporary::Temporary;
 
 pub(crate) use sets::{SetArguments, WorkerStage};
 
+/// How far abbreviations can be relied on.
+const ABBREVIATIONS: &str = "Long options may be abbreviated when typed, not in scripts: a new one \
+                             can make them ambiguous.";
+
 /// Shuffle the lines of files or of standard input. The same seed gives the same order on every
-/// machine. All cores work, or RAYON_NUM_THREADS of them.
+/// machine. All cores are used, or RAYON_NUM_THREADS threads.
 #[derive(Parser)]
-#[command(name = "bshuf", version, infer_long_args = true)]
+#[command(name = "bshuf", version, infer_long_args = true, after_help = ABBREVIATIONS)]
 pub(crate) struct Arguments {
-    /// The files to read; standard input if there are none, or for `-`
+    /// Files to read; standard input if none are given, or for `-`
     #[arg(value_name = "FILE")]
     pub(crate) operands: Vec<OsString>,
 
-    /// Choose the order by this number, as 42, or 42@3 with an epoch, or by 64 hexadecimal digits;
-    /// drawn and reported otherwise
+    /// Seed of the order: a number such as 42, or 42@3 with an epoch, or 64 hexadecimal digits;
+    /// otherwise drawn at random and reported
     #[arg(long)]
     seed: Option<SeedText>,
 
-    /// Choose another order of the same seed; 0 if not given
+    /// Use order N of the seed; 0 if not given
     #[arg(long, value_name = "N")]
     pub(crate) epoch: Option<u64>,
 
-    /// Put all lines back that were shuffled with the same seed and epoch; --shard and --range take
-    /// their part after that
+    /// Restore lines that were shuffled with the same seed and epoch; --shard and --range then
+    /// select from the restored lines
     #[arg(long, overrides_with = "undo", conflicts_with = "head")]
     pub(crate) undo: bool,
 
-    /// Write at most N lines, or N% of all, the smallest N if there are several; --shard and
-    /// --range come first, and take no N%
+    /// Write at most N lines, or N% of all lines, or the smallest N of several; --shard and --range
+    /// apply first and do not accept N%
     #[arg(short = 'n', long = "head-count", visible_alias = "head", value_name = "N")]
     #[arg(action = ArgAction::Append)]
     head: Vec<Head>,
 
-    /// Write the share of worker R, counted from 0, of W workers
+    /// Write the share of worker R of W, counted from 0
     #[arg(long, value_name = "R/W", conflicts_with = "repeat")]
     shard: Option<WorkerShard>,
 
-    /// Write places A to B, without B, of the shuffled order, or of the share that --shard names,
-    /// counted from 0
+    /// Write places A to B, without B and counted from 0, of the shuffled order, or of the share
+    /// selected by --shard
     #[arg(long, value_name = "A..B", conflicts_with = "repeat")]
     range: Option<PlaceRange>,
 
-    /// Draw every line from all of them, without end if there is no -n
+    /// Draw each line from all lines, with replacement; without end unless -n is given
     #[arg(short, long, overrides_with = "repeat", conflicts_with_all = ["undo", "together"])]
     pub(crate) repeat: bool,
 
-    /// Write to this file, which may be one of those named, and replace it whole or not at all
+    /// Write to FILE, which may be an input; it is replaced as a whole or not at all
     #[arg(short, long = "output", id = "output", value_name = "FILE", action = ArgAction::Append)]
     outputs: Vec<PathBuf>,
 
-    /// Lines end with a NUL and not with a newline
+    /// Lines end with NUL instead of a newline
     #[arg(short, long, overrides_with = "zero_terminated")]
     zero_terminated: bool,
 
-    /// Take inputs for text whatever their first bytes are
+    /// Treat every input as text, whatever its first bytes are
     #[arg(short = 'a', long, overrides_with = "text")]
     #[arg(conflicts_with_all = ["echo", "input_range", "record"])]
     pub(crate) text: bool,
 
-    /// Take each argument as a line
+    /// Treat each argument as a line
     #[arg(short, long, overrides_with = "echo")]
     #[arg(conflicts_with_all = ["input_range", "record", "together"])]
     pub(crate) echo: bool,
 
-    /// Take each number from LO to HI as a line
+    /// Treat each number from LO through HI as a line
     #[arg(short, long, value_name = "LO-HI", conflicts_with_all = ["operands", "undo", "record"])]
     pub(crate) input_range: Option<NumberRange>,
 
-    /// Shuffle several files of as many lines in one order, into the folder that -o names
+    /// Shuffle files with equal line counts in the same order, into the folder given by -o
     #[arg(long, overrides_with = "together", conflicts_with = "input_range")]
     pub(crate) together: bool,
 
-    /// Shuffle records of this many bytes, and not lines; files that end in .npy say it themselves
+    /// Shuffle records of BYTES bytes instead of lines; files that end in .npy state their size
     #[arg(long, value_name = "BYTES", conflicts_with = "zero_terminated")]
     pub(crate) record: Option<NonZeroUsize>,
 
-    /// Keep this many bytes before the first record where they are
+    /// Leave the first BYTES bytes (a header) in place
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     #[arg(hide_default_value = true)]
-    pub(crate) header: u64,
+    pub(crate) header_bytes: u64,
 
-    /// Shuffle the row groups of a Parquet or Arrow file, and then rows among W groups at a time
+    /// Shuffle the row groups of a Parquet or Arrow file, then the rows among W groups at a time
     #[arg(long, value_name = "W", conflicts_with = "undo")]
     #[arg(conflicts_with_all = sets::PLAIN)]
     pub(crate) blocks: Option<NonZeroU64>,
 
-    /// Take about this much memory, such as 512M; three quarters of what is available otherwise
+    /// Use about SIZE of memory, such as 512M; by default three quarters of what is available
     #[arg(long, value_name = "SIZE")]
     memory: Option<MemorySize>,
 
-    /// Keep what does not fit memory in this folder, and not in that of $TMPDIR, and leave 256M
-    /// free there; if there are several, a part in each
+    /// Folder for temporary files, instead of $TMPDIR; 256M stay free. Repeat it to use several
+    /// disks
     #[arg(long, value_name = "DIR", action = ArgAction::Append)]
     temp: Vec<PathBuf>,
 
     #[command(flatten)]
     pub(crate) sets: SetArguments,
 
-    /// Compute the order there: cpu, cuda, or auto for the faster of the two
+    /// Where to compute the order: cpu, cuda, or auto for the faster of the two
     #[arg(long, value_enum, default_value_t = BackendName::Cpu, hide_possible_values = true)]
     backend: BackendName,
 
-    /// Show the progress at once, also where lines go to the terminal
+    /// Show progress from the start, even if lines go to the terminal
     #[arg(long, overrides_with = "progress", conflicts_with = "quiet")]
     pub(crate) progress: bool,
 
-    /// Report in one line of JSON
+    /// Write the report as one line of JSON
     #[arg(long, overrides_with = "stats", conflicts_with = "quiet")]
     pub(crate) stats: bool,
 
-    /// Show neither the progress nor the report
+    /// Show neither progress nor report
     #[arg(short, long, overrides_with = "quiet")]
     pub(crate) quiet: bool,
 
-    /// Write the man page or the completions for a shell
+    /// Write the man page, or completions for a shell
     #[arg(long, value_enum, hide = true, exclusive = true)]
     pub(crate) generate: Option<GeneratedText>,
 }
@@ -138,7 +143,7 @@ pub(crate) struct Arguments {
 /// Options that need another one. The parser's own way lets an option go without the one that it
 /// needs, where a third is given with which that one could not be.
 const NEEDS: [(&str, &str); 11] = [
-    ("header", "record"),
+    ("header-bytes", "record"),
     ("loose-quotes", "csv"),
     ("together", "output"),
     ("shards", "output-dir"),
@@ -207,10 +212,10 @@ impl Arguments {
     pub(crate) fn check_for_host(&self) -> Result<(), Failure> {
         let is_read = !self.echo && self.input_range.is_none();
         if is_read && (self.operands.is_empty() || self.operands.iter().any(|path| path == "-")) {
-            return Err(Failure::new("inputs", "there is none: name files or folders"));
+            return Err(Failure::new("inputs", "none are given: name files or folders"));
         }
         if self.output().is_none() && self.sets.output_dir.is_none() {
-            return Err(Failure::new("output", "there is none: name a file or a folder"));
+            return Err(Failure::new("output", "none is given: name a file or a folder"));
         }
         Ok(())
     }
@@ -247,11 +252,11 @@ impl Arguments {
     /// Whether nothing is asked for that only lines have.
     pub(crate) fn check_for_rows(&self) -> Result<(), Failure> {
         if self.zero_terminated {
-            let why = "rows of arrays and tables have no such ends";
+            let why = "rows of arrays and tables do not end with a delimiter";
             return Err(Failure::new("--zero-terminated", why));
         }
         if self.text {
-            return Err(Failure::new("--text", "arrays and tables are no text"));
+            return Err(Failure::new("--text", "arrays and tables are not text"));
         }
         if self.sets.is_asked_for() {
             let why = "rows of arrays and tables are written as they are";
@@ -275,7 +280,7 @@ impl Arguments {
         let is_given = !self.temp.is_empty();
         Temporary {
             folders: if is_given { self.temp.clone() } else { vec![std::env::temp_dir()] },
-            is_compressed: self.sets.temp_compress,
+            codec: if self.sets.temp_compress { BlockCodec::Zstd } else { BlockCodec::Plain },
         }
     }
 

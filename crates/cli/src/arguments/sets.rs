@@ -18,32 +18,33 @@ pub(super) const PLAIN: [&str; 4] = ["record", "echo", "input_range", "repeat"];
 /// one of them pass.
 #[derive(clap::Args)]
 pub(crate) struct SetArguments {
-    /// Read the folders in folders too, but follow no links to others; the files of a folder come
-    /// in the order of their names
+    /// Read folders within folders too, but follow no links to other folders; files are read in the
+    /// order of their names
     #[arg(long, overrides_with = "recursive")]
     pub(crate) recursive: bool,
 
-    /// Read the files whose names, each with a NUL behind it, this file has
+    /// Read input names from FILE, each terminated by NUL
     #[arg(long, value_name = "FILE", conflicts_with_all = ["operands", "echo", "input_range", "together"])]
     pub(crate) files0_from: Option<PathBuf>,
 
-    /// Keep the first K lines of each input at the head of each output; all inputs have the same
+    /// Keep the first K lines of each input, which all inputs share, at the top of each output
     #[arg(long, value_name = "K", conflicts_with_all = PLAIN)]
     pub(crate) header_lines: Option<u64>,
 
-    /// Keep the first lines that begin with BYTES, such as '#', in the same way, before those of
+    /// Likewise keep the first lines that begin with BYTES, such as '#', before those of
     /// --header-lines; may be repeated
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, action = ArgAction::Append)]
     #[arg(conflicts_with_all = PLAIN)]
     header_prefix: Vec<ByteArgument>,
 
-    /// Shuffle rows of CSV, whose quoted fields may have newlines; fields end with a comma or DELIM
+    /// Shuffle rows of CSV, whose quoted fields may contain newlines; a comma or DELIM separates
+    /// fields
     #[arg(long, value_name = "DELIM", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = ",", value_parser = parse_delimiter)]
     #[arg(group = "kind", conflicts_with = "zero_terminated", conflicts_with_all = PLAIN)]
     csv: Option<u8>,
 
-    /// Let unquoted fields of CSV have quotes in them, as in 5" pipe
+    /// Allow quotes within unquoted fields of CSV, as in 5" pipe
     #[arg(long, overrides_with = "loose_quotes")]
     loose_quotes: bool,
 
@@ -51,17 +52,17 @@ pub(crate) struct SetArguments {
     #[arg(long, value_name = "N", group = "kind", conflicts_with_all = PLAIN)]
     lines_per_record: Option<NonZeroU32>,
 
-    /// Shuffle the reads of FASTQ, and check them
+    /// Shuffle the reads of FASTQ files, and check them
     #[arg(long, overrides_with = "fastq")]
     #[arg(group = "kind", conflicts_with = "zero_terminated", conflicts_with_all = PLAIN)]
     fastq: bool,
 
-    /// Shuffle what ends with these bytes; \n, \r, \t, \0 and \xHH stand for one each
+    /// Records end with BYTES; \n, \r, \t, \0 and \xHH each stand for one byte
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     #[arg(group = "kind", conflicts_with = "zero_terminated", conflicts_with_all = PLAIN)]
     separator: Option<ByteArgument>,
 
-    /// Records begin with a line that begins so, such as '>' for FASTA
+    /// Records begin with a line that starts with BYTES, such as '>' for FASTA
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     #[arg(group = "kind", conflicts_with = "zero_terminated", conflicts_with_all = PLAIN)]
     record_start: Option<ByteArgument>,
@@ -71,18 +72,18 @@ pub(crate) struct SetArguments {
     #[arg(conflicts_with_all = ["zero_terminated", "text", "header_lines", "header_prefix"])]
     tfrecord: bool,
 
-    /// Shuffle samples of tar archives: the files of one name up to its first dot
+    /// Shuffle the samples of tar archives: files with the same name up to its first dot
     #[arg(long, overrides_with = "tar", group = "kind", conflicts_with_all = PLAIN)]
     #[arg(conflicts_with_all = ["zero_terminated", "text"])]
     tar: bool,
 
-    /// Let samples have other parts, and rows of CSV other numbers of fields, than the first one
+    /// Allow samples with other parts, or rows of CSV with another number of fields, than the first
     #[arg(long, overrides_with = "uneven")]
     #[arg(conflicts_with_all = ["record", "lines_per_record", "fastq", "separator", "record_start"])]
     #[arg(conflicts_with_all = ["tfrecord", "zero_terminated", "blocks"], conflicts_with_all = PLAIN)]
     pub(crate) uneven: bool,
 
-    /// Write shards to this folder, which is empty or not there: as many as there are inputs
+    /// Write shards to DIR, which must be empty or new; by default one shard per input
     #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "together"], conflicts_with_all = PLAIN)]
     pub(crate) output_dir: Option<PathBuf>,
 
@@ -91,40 +92,41 @@ pub(crate) struct SetArguments {
     #[arg(conflicts_with_all = ["shard_bytes", "shard_records"])]
     pub(crate) shards: Option<NonZeroU64>,
 
-    /// Write as many shards as make about SIZE each, before they are compressed
+    /// Write shards of about SIZE each, before compression
     #[arg(long, value_name = "SIZE", conflicts_with = "shard_records")]
     pub(crate) shard_bytes: Option<MemorySize>,
 
-    /// Write as many shards as have at most N records each
+    /// Write shards of at most N records each
     #[arg(long, value_name = "N")]
     pub(crate) shard_records: Option<NonZeroU64>,
 
-    /// Write folders of shards: NAME=SHARE,.. with shares such as 0.98, 98%, numbers, or `rest`
+    /// Divide the shards into folders: NAME=SHARE,.. where a share is 0.98, 98%, a number of
+    /// records, or `rest`
     #[arg(long, value_name = "SPLITS")]
     pub(crate) split: Option<NamedSplits>,
 
     #[arg(help = format!(
-        "Compress outputs: {}, with a level as in zstd:3; otherwise as their names or the inputs say",
+        "Compress outputs: {}, with a level as in zstd:3; by default the output's name or the \
+         inputs decide",
         Compression::names()
     ))]
     #[arg(long, value_name = "CODEC", conflicts_with_all = PLAIN)]
     pub(crate) compress: Option<Compression>,
 
-    /// Go on with a run that was interrupted: keep the shards that it wrote, once they are checked
+    /// Resume an interrupted run; shards that it wrote are verified and kept
     #[arg(long, overrides_with = "resume")]
     pub(crate) resume: bool,
 
-    /// Do the share of worker R, counted from 0, of W workers, which share the folder of the
-    /// shards
+    /// Run as worker R of W, counted from 0; all workers share the folder of the shards
     #[arg(long, value_name = "R/W")]
     pub(crate) worker: Option<WorkerShard>,
 
-    /// Do this stage of it: count, distribute or collect, each when all workers have done the one
-    /// before
+    /// Stage to run: count, distribute or collect; start one only after all workers finished the
+    /// previous
     #[arg(long, value_enum, hide_possible_values = true)]
     pub(crate) stage: Option<WorkerStage>,
 
-    /// Compress what does not fit memory
+    /// Compress temporary files
     #[arg(long, overrides_with = "temp_compress")]
     pub(crate) temp_compress: bool,
 }
@@ -215,7 +217,7 @@ fn parse_bytes(text: &str) -> Result<ByteArgument, &'static str> {
                 let (high, low) = digit(*high).zip(digit(*low)).ok_or("\\x needs two digits")?;
                 ((16 * high + low) as u8, 3)
             }
-            (b'\\', _) => return Err("behind \\ stands n, r, t, 0, \\ or x and two digits"),
+            (b'\\', _) => return Err("\\ must be followed by n, r, t, 0, \\ or x and two digits"),
             (byte, _) => (byte, 0),
         };
         bytes.push(byte);
@@ -227,7 +229,7 @@ fn parse_bytes(text: &str) -> Result<ByteArgument, &'static str> {
 /// What separates fields of CSV.
 fn parse_delimiter(text: &str) -> Result<u8, &'static str> {
     match parse_bytes(text)?.0.as_slice() {
-        [b'"' | b'\n' | b'\r'] => Err("quotes and ends of lines separate no fields"),
+        [b'"' | b'\n' | b'\r'] => Err("a quote or the end of a line cannot separate fields"),
         [byte] => Ok(*byte),
         _ => Err("give one byte, such as ';' or '\\t'"),
     }

@@ -51,7 +51,7 @@ impl NamedSplits {
             (Some(left), Some(rest)) => sizes[rest] = left as u64,
             (Some(0), None) => {}
             (None, _) => {
-                return Err(format!("the splits take {all} records, and there are {items}"));
+                return Err(format!("the splits take {all} records, but there are {items}"));
             }
             (Some(_), None) => {
                 let why = "the splits take {all} of {items} records: give one of them `rest`";
@@ -105,7 +105,7 @@ impl FromStr for NamedSplits {
                 size if size.contains(['.', '%']) => Size::Share(size.parse()?),
                 size => match size.parse() {
                     Ok(count) => Size::Count(count),
-                    Err(_) => return Err(format!("{size} is no share, number or `rest`")),
+                    Err(_) => return Err(format!("{size} is not a share, a number or `rest`")),
                 },
             };
             if !names.insert(name) {
@@ -114,7 +114,7 @@ impl FromStr for NamedSplits {
             splits.push((name.to_owned(), size));
         }
         if splits.iter().filter(|(_, size)| *size == Size::Rest).count() > 1 {
-            return Err("there is one rest".to_owned());
+            return Err("`rest` can be given only once".to_owned());
         }
         Ok(Self(splits))
     }

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tempfile::{NamedTempFile, TempPath};
 
-use super::store::TemporaryStore;
-use crate::files::NamedError;
+use super::store::{BlockCodec, TemporaryStore};
 use crate::files::buckets::{Bucket, Extent};
 use crate::files::budget::KeySplit;
+use crate::files::{NamedError, PRIVATE, named_file_in};
 
 /// The records of one worker's inputs, as the first pass leaves them: a file on a file system that
 /// all workers share.
@@ -134,7 +134,7 @@ pub(super) struct NewBundle {
 impl NewBundle {
     /// Begins a bundle. What was left of an earlier one that was not complete is removed, as it may
     /// take much room.
-    pub(super) fn new(path: &Path, is_compressed: bool) -> io::Result<Self> {
+    pub(super) fn new(path: &Path, codec: BlockCodec) -> io::Result<Self> {
         let folder = path.parent().filter(|folder| *folder != Path::new(""));
         let folder = folder.unwrap_or(Path::new("."));
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -146,11 +146,11 @@ impl NewBundle {
                     fs::remove_file(entry.path())?;
                 }
             }
-            tempfile::Builder::new().prefix(&prefix).tempfile_in(folder)
+            named_file_in(folder, &prefix, PRIVATE)
         };
         let file = begin().map_err(|error| NamedError::io(path.display(), error))?;
         let (file, temporary) = file.into_parts();
-        let store = TemporaryStore::in_file(file, folder, is_compressed);
+        let store = TemporaryStore::in_file(file, folder, codec);
         Ok(Self { path: path.to_owned(), temporary, store })
     }
 

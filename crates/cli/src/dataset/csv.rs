@@ -8,6 +8,7 @@ use super::splitter::{Broken, Found, Splitter};
 
 /// CSV as RFC 4180 has it, and what it may have beyond that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Csv {
     /// What separates fields.
     pub delimiter: u8,
@@ -161,7 +162,7 @@ impl CsvRows {
             Some(1) if !row.starts_with(b"\"") && memchr(b'"', row).is_some() => {
                 Err(Broken(format!(
                     "has a quote within a field, and the first row has 1 field: give --csv=DELIM if \
-                 another byte than `{}` separates fields, and --uneven if none does",
+                     another byte than `{}` separates fields, and --uneven if none does",
                     self.csv.delimiter.escape_ascii()
                 )))
             }
@@ -171,7 +172,7 @@ impl CsvRows {
 }
 
 pub(super) const BEHIND_A_QUOTE: &str =
-    "has text behind a closing quote: a quote within quotes has to be written twice";
+    "has text after a closing quote: a quote within quotes must be written twice";
 
 pub(super) const WITHIN_A_FIELD: &str = "has a quote within a field that is not quoted: give \
                                          --loose-quotes if it is a letter there, as in 5\" pipe";
@@ -200,8 +201,8 @@ impl Splitter for CsvRows {
         if count > 0 {
             let plural = if count == 1 { "" } else { "s" };
             let why = format!(
-                "has {count} carriage return{plural} without a newline, which end no row: convert \
-                 the input, as by `tr '\\r' '\\n'`"
+                "has {count} carriage return{plural} without a newline, which do not end a row: \
+                 convert the input, as by `tr '\\r' '\\n'`"
             );
             return Err(Broken(why));
         }

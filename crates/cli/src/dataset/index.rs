@@ -19,6 +19,7 @@ const VERSION: u64 = 1;
 
 /// What a folder of shards says of itself, in its file `index.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ShardIndex {
     /// The seed, without its epoch, as text.
     pub seed: String,

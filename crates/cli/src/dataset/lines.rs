@@ -119,14 +119,16 @@ fn check_read(read: &[u8]) -> Result<(), String> {
     };
     let (name, bases, plus, qualities) = (line(), line(), line(), line());
     if !name.starts_with(b"@") {
-        return Err("is no read of FASTQ: its first line does not begin with @".to_owned());
+        return Err("is not a read of FASTQ: its first line does not begin with @".to_owned());
     }
     if !plus.starts_with(b"+") {
-        return Err("is no read of FASTQ: its third line does not begin with +".to_owned());
+        return Err("is not a read of FASTQ: its third line does not begin with +".to_owned());
     }
     if bases.len() != qualities.len() {
         let (bases, qualities) = (bases.len(), qualities.len());
-        return Err(format!("is no read of FASTQ: it has {bases} bases and {qualities} qualities"));
+        return Err(format!(
+            "is not a read of FASTQ: it has {bases} bases and {qualities} qualities"
+        ));
     }
     Ok(())
 }

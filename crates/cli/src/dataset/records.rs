@@ -16,6 +16,7 @@ use crate::formats::{Format, TFRECORD_HEAD, is_tar, is_tfrecord};
 /// What a record is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "records", content = "of", rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Records {
     /// A line, which ends with this byte.
     Lines(u8),
@@ -111,18 +112,19 @@ impl fmt::Display for RecordForm {
         }
         f.write_str(if *is_text { " of any bytes" } else { "" })?;
         for prefix in header_prefixes {
-            write!(f, " behind a header of lines with `{}`", prefix.escape_ascii())?;
+            write!(f, " after a header of lines with `{}`", prefix.escape_ascii())?;
         }
         match headers {
             0 => Ok(()),
-            1 => write!(f, " behind a header of 1 line"),
-            lines => write!(f, " behind a header of {lines} lines"),
+            1 => write!(f, " after a header of 1 line"),
+            lines => write!(f, " after a header of {lines} lines"),
         }
     }
 }
 
 /// What the records are and what stands before them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct RecordForm {
     /// What the records are.
     #[serde(flatten)]
@@ -172,7 +174,7 @@ impl RecordForm {
         if self.records == Records::TfRecord {
             // What is shorter is cut short, and its record is named.
             let is_one = is_tfrecord(start) || start.len() < TFRECORD_HEAD;
-            let why = "is not a TFRecord file: its first bytes are no length with its checksum";
+            let why = "is not a TFRecord file: its first bytes are not a length with its checksum";
             return if is_one { Ok(()) } else { Err(why.to_owned()) };
         }
         if !is_tfrecord(start) && is_tar(start) {

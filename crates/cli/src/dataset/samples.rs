@@ -83,7 +83,7 @@ impl Samples {
             let first = first.get_or_init(|| self.parts.clone());
             if *first != self.parts {
                 let all = |parts: &PartNames| match parts.as_slice() {
-                    [part] if part.is_empty() => "nothing behind a dot".to_owned(),
+                    [part] if part.is_empty() => "nothing after a dot".to_owned(),
                     _ => parts.join(&b", "[..]).escape_ascii().to_string(),
                 };
                 let (own, first) = (all(&self.parts), all(first));
@@ -157,7 +157,8 @@ impl Splitter for Samples {
         if self.is_ended {
             return Ok(());
         }
-        let why = "is missing, and so is the end of the archive, two blocks of zeros, without which \
+        let why = "is missing, and so is the end of the archive, two blocks of zeros, without \
+                   which \
                    it may be cut short: if it is not, add them, as by \
                    `(cat FILE; head -c 1024 /dev/zero) | bshuf --tar`";
         Err(Broken(why.to_owned()))
@@ -224,7 +225,7 @@ fn first(text: &[u8], is_end: bool) -> Result<TextStart<'_>, Broken> {
         }
         let header = Header::from_byte_slice(block);
         if !has_checksum(block) {
-            let why = "is no file of a tar archive: its header has another checksum";
+            let why = "is not a file of a tar archive: the checksum of its header does not match";
             return Err(Broken(why.to_owned()));
         }
         let bytes = match extended.bytes {
@@ -253,7 +254,7 @@ fn first(text: &[u8], is_end: bool) -> Result<TextStart<'_>, Broken> {
                 extension.is_ok_and(|extension| extension.key_bytes() == b"comment")
             };
             if at > 0 || !PaxExtensions::new(contents).all(is_comment) {
-                let why = "has a header for all files behind it, which cannot be shuffled";
+                let why = "has a header for all files after it, which cannot be shuffled";
                 return Err(Broken(why.to_owned()));
             }
             let text = text.get(..padded);
@@ -299,5 +300,5 @@ impl<'t> Extended<'t> {
 }
 
 fn bad(what: &str) -> Broken {
-    Broken(format!("has a header with a {what} that is none"))
+    Broken(format!("has a header with an invalid {what}"))
 }

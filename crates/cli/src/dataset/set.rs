@@ -1,6 +1,5 @@
 //! [`Dataset`]: inputs joined, and their records in another order.
 
-use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -60,6 +59,7 @@ pub(super) struct Described<'i> {
 
 /// What a data set has.
 #[derive(Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct CountedSet {
     pub(super) counts: Vec<ItemCount>,
     /// The records, if they fit memory with what it takes to put them in order.
@@ -182,13 +182,11 @@ impl<'i> Dataset<'i> {
         }
     }
 
-    /// How many inputs have each codec.
-    pub fn codecs(&self) -> BTreeMap<Codec, u64> {
-        let mut codecs = BTreeMap::new();
-        for Described { codec, .. } in &self.inputs {
-            *codecs.entry(*codec).or_default() += 1;
-        }
-        codecs
+    /// The codecs that inputs have, in the order of [`Codec::ALL`], and how many inputs have each.
+    pub fn codecs(&self) -> Vec<(Codec, u64)> {
+        let count = |codec| self.inputs.iter().filter(|input| input.codec == codec).count() as u64;
+        let counts = Codec::ALL.iter().map(|&codec| (codec, count(codec)));
+        counts.filter(|&(_, count)| count > 0).collect()
     }
 
     /// The codec of the first input, which the outputs get unless anything else is said.

@@ -27,6 +27,7 @@ pub trait Splitter: Send {
 
 /// What a [`Splitter`] finds.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Found {
     /// The text does not have the end of the record.
     More,

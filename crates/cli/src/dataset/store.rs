@@ -14,12 +14,23 @@ pub struct TemporaryStore {
     files: Vec<TemporaryFile>,
     /// How many of the files are those of others, to which nothing is appended.
     others: usize,
-    is_compressed: bool,
+    codec: BlockCodec,
     held: Vec<u8>,
     most: usize,
     bytes: u64,
     /// The blocks in files, in their order.
     blocks: Vec<StoredBlock>,
+}
+
+/// How a [`TemporaryStore`] keeps blocks in its files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BlockCodec {
+    /// As they are.
+    #[default]
+    Plain,
+    /// Compressed by zstd, if that makes a block smaller.
+    Zstd,
 }
 
 /// Where a block is.
@@ -38,25 +49,25 @@ const LEVEL: i32 = 1;
 
 impl TemporaryStore {
     /// A store that holds its first `most` bytes in memory. Files are created in the folders when
-    /// they are needed; their blocks are compressed if that is asked for.
+    /// they are needed.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::InvalidInput`] if there is no folder.
-    pub fn in_folders(folders: &[PathBuf], is_compressed: bool, most: usize) -> io::Result<Self> {
+    pub fn in_folders(folders: &[PathBuf], codec: BlockCodec, most: usize) -> io::Result<Self> {
         if folders.is_empty() {
             return Err(ErrorKind::InvalidInput.into());
         }
         let (files, held, blocks) = (Vec::new(), Vec::new(), Vec::new());
         let folders = folders.to_vec();
-        Ok(Self { folders, files, others: 0, is_compressed, held, most, bytes: 0, blocks })
+        Ok(Self { folders, files, others: 0, codec, held, most, bytes: 0, blocks })
     }
 
     /// A store that is a single file, which is empty.
-    pub(super) fn in_file(file: File, folder: &Path, is_compressed: bool) -> Self {
+    pub(super) fn in_file(file: File, folder: &Path, codec: BlockCodec) -> Self {
         let (held, blocks) = (Vec::new(), Vec::new());
         let (folders, files) = (vec![folder.to_owned()], vec![TemporaryFile::of(file, folder)]);
-        Self { folders, files, others: 0, is_compressed, held, most: 0, bytes: 0, blocks }
+        Self { folders, files, others: 0, codec, held, most: 0, bytes: 0, blocks }
     }
 
     /// The file that the store is, and the blocks in it.
@@ -79,6 +90,14 @@ impl TemporaryStore {
         self.blocks.push(StoredBlock { start, file, offset, bytes: stored });
         self.bytes += bytes as u64;
         start
+    }
+}
+
+#[cfg(test)]
+impl TemporaryStore {
+    /// How many blocks are in files.
+    pub(crate) fn stored_blocks(&self) -> usize {
+        self.blocks.len()
     }
 }
 
@@ -108,8 +127,11 @@ impl Store for TemporaryStore {
         };
         let target = &mut self.files[file];
         let offset = target.bytes();
-        let compressed = self.is_compressed.then(|| zstd::bulk::compress(block, LEVEL));
-        let compressed = compressed.transpose()?.filter(|bytes| bytes.len() < block.len());
+        let compressed = match self.codec {
+            BlockCodec::Plain => None,
+            BlockCodec::Zstd => Some(zstd::bulk::compress(block, LEVEL)?),
+        };
+        let compressed = compressed.filter(|bytes| bytes.len() < block.len());
         let stored = compressed.as_deref().unwrap_or(block);
         target.append(stored)?;
         self.blocks.push(StoredBlock { start: self.bytes, file, offset, bytes: stored.len() });
@@ -171,10 +193,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let folders = [folder.path().to_owned(), folder.path().to_owned()];
         for folders in [&folders[..1], &folders] {
-            for is_compressed in [false, true] {
+            for codec in [BlockCodec::Plain, BlockCodec::Zstd] {
                 for most in [0, 100, 2500, 1 << 20] {
-                    let mut store =
-                        TemporaryStore::in_folders(folders, is_compressed, most).unwrap();
+                    let mut store = TemporaryStore::in_folders(folders, codec, most).unwrap();
                     let mut whole = Vec::new();
                     for k in 0..40_usize {
                         let block = vec![k as u8; k * 37 % 200 + 1];
@@ -192,7 +213,7 @@ mod tests {
                 }
             }
         }
-        assert!(TemporaryStore::in_folders(&[], false, 1).is_err());
+        assert!(TemporaryStore::in_folders(&[], BlockCodec::Plain, 1).is_err());
     }
 
     /// Nor is a block given back that is released in part.
@@ -202,7 +223,7 @@ mod tests {
         // A tmpfs, where there is one.
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         let folders = [folder.path().to_owned()];
-        let mut store = TemporaryStore::in_folders(&folders, false, 0).unwrap();
+        let mut store = TemporaryStore::in_folders(&folders, BlockCodec::Plain, 0).unwrap();
         let blocks: Vec<Vec<u8>> = (1..=16).map(|k| vec![k; 1 << 16]).collect();
         blocks.iter().for_each(|block| store.append(block).unwrap());
         let starts: Vec<u64> = store.blocks.iter().map(|block| block.start).collect();
@@ -226,14 +247,14 @@ mod tests {
     fn files_of_other_workers_are_read() {
         let folder = tempfile::tempdir().unwrap();
         let text = |k: usize| vec![k as u8; k * 37 % 200 + 1];
-        let others = [false, true].map(|is_compressed| {
+        let others = [BlockCodec::Plain, BlockCodec::Zstd].map(|codec| {
             let file = tempfile::tempfile_in(&folder).unwrap();
-            let mut store = TemporaryStore::in_file(file, folder.path(), is_compressed);
+            let mut store = TemporaryStore::in_file(file, folder.path(), codec);
             (0..20).for_each(|k| store.append(&text(k)).unwrap());
             store.into_file().unwrap()
         });
         let folders = [folder.path().to_owned(), folder.path().to_owned()];
-        let mut store = TemporaryStore::in_folders(&folders, false, 0).unwrap();
+        let mut store = TemporaryStore::in_folders(&folders, BlockCodec::Plain, 0).unwrap();
         let mut whole = Vec::new();
         for (file, blocks) in others {
             let file = store.adopt(file);

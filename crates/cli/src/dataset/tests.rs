@@ -84,8 +84,8 @@ impl Run<'_> {
         let in_memory = PathBuf::from("/dev/shm");
         let is_elsewhere = self.memory.is_multiple_of(3) && in_memory.is_dir();
         let folders = [if is_elsewhere { in_memory } else { std::env::temp_dir() }];
-        let is_compressed = self.memory % 2 == 1;
-        let mut store = TemporaryStore::in_folders(&folders, is_compressed, set.held()).unwrap();
+        let codec = if self.memory % 2 == 1 { BlockCodec::Zstd } else { BlockCodec::Plain };
+        let mut store = TemporaryStore::in_folders(&folders, codec, set.held()).unwrap();
         let mut sink = Files::default();
         let (shards, compression) = (&shards, self.compression);
         let target = ShardTarget { shards, compression, sink: &mut sink };
@@ -315,7 +315,8 @@ fn check(case: u64) {
     assert!(found.iter().flat_map(body).eq(expected), "{case} {records}");
     // Each worker's bundle is written through to the disk, which takes a while.
     if case.is_multiple_of(3) {
-        let by_workers = workers::run(&run, &files, case / 3 % 4 + 1, case % 7 < 3);
+        let codec = if case % 7 < 3 { BlockCodec::Zstd } else { BlockCodec::Plain };
+        let by_workers = workers::run(&run, &files, case / 3 % 4 + 1, codec);
         assert!(by_workers == found, "{case} {records}");
     }
     if !part {
@@ -423,7 +424,7 @@ fn wrong_headers_and_lines_are_named() {
     let reads = |text: &[u8]| complaint(RecordForm::new(Records::Fastq), &[text]);
     assert_eq!(
         reads(b"@1\nAC\n+\n!!\n@2\nACG\n+\n!!\n"),
-        "f0: record 2 is no read of FASTQ: it has 3 bases and 2 qualities"
+        "f0: record 2 is not a read of FASTQ: it has 3 bases and 2 qualities"
     );
     assert!(reads(b">1\nAC\n+\n!!\n").ends_with("its first line does not begin with @"));
     assert!(reads(b"@1\nAC\nAC\n!!\n").ends_with("its third line does not begin with +"));
@@ -492,7 +493,8 @@ fn wrong_rows_of_csv_are_named() {
     assert_eq!(complaint(loose, &[b"a\n\"1\n2\"\n5\" pipe\n"]), format!("f0: record 3 {why}"));
     let returns = |count: &str| {
         format!(
-            "{count} without a newline, which end no row: convert the input, as by `tr '\\r' '\\n'`"
+            "{count} without a newline, which do not end a row: convert the input, as by `tr \
+             '\\r' '\\n'`"
         )
     };
     // As the rows of old programs end: in all of the input, or in its first bytes if it is long.
@@ -580,11 +582,11 @@ fn wrong_samples_of_archives_are_named() {
     // What macOS writes beside files has a mark; others of such names are samples.
     assert_eq!(
         said(&[&jpg, &tar_entry("a/._1.jpg", b"x")]),
-        "f0: record 2 `a/._1.jpg` has the parts nothing behind a dot, and the first sample has \
+        "f0: record 2 `a/._1.jpg` has the parts nothing after a dot, and the first sample has \
          jpg: give --uneven if that is as it should be"
     );
     let about_all = said(&[&about_all(&[("comment", "x"), ("mtime", "1")]), &jpg]);
-    assert!(about_all.ends_with("has a header for all files behind it, which cannot be shuffled"));
+    assert!(about_all.ends_with("has a header for all files after it, which cannot be shuffled"));
 }
 
 /// A header for all files behind it.

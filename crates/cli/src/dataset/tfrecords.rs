@@ -17,7 +17,7 @@ impl Splitter for TfRecords {
             return more("is cut short within its length".to_owned());
         };
         if !is_tfrecord(head) {
-            return Err(Broken("is damaged: the checksum of its length is another".to_owned()));
+            return Err(Broken("is damaged: the checksum of its length does not match".to_owned()));
         }
         let length = head.first_chunk().map_or(0, |length| u64::from_le_bytes(*length));
         let found = rest.len();
@@ -31,7 +31,7 @@ impl Splitter for TfRecords {
             ));
         };
         if masked_crc(bytes) != u32::from_le_bytes(*checksum) {
-            return Err(Broken("is damaged: the checksum of its bytes is another".to_owned()));
+            return Err(Broken("is damaged: the checksum of its bytes does not match".to_owned()));
         }
         Ok(Found::Record { bytes: TFRECORD_HEAD + bytes.len() + TAIL, end: Vec::new() })
     }

@@ -12,6 +12,7 @@ use crate::files::NamedError;
 
 /// The files that were found.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Walked {
     /// The files, in their order.
     pub files: Vec<PathBuf>,
@@ -23,9 +24,17 @@ pub struct Walked {
     pub has_folders: bool,
 }
 
-/// Puts the files of folders in place of them, in the order of their names, byte by byte, and those
-/// of folders in folders if that is asked for. What is not a folder stays as it is, be it there or
-/// not.
+/// What [`walk`] does with folders in folders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subfolders {
+    /// They are walked too.
+    Walk,
+    /// They are an error.
+    Refuse,
+}
+
+/// Replaces each folder by the files in it, in the order of their names, byte by byte. What is not
+/// a folder stays as it is, be it there or not.
 ///
 /// The shards of a folder that has an index come in the order of the index. Files whose names
 /// begin with `.` or `_` are left out, as by programs that write them beside data.
@@ -48,7 +57,7 @@ pub struct Walked {
 /// a folder has no files; that it does not have the shards of its index, or others too; that
 /// the indexes of two say that their records are of different kinds; and a link to a folder
 /// that is not read.
-pub fn walk(paths: &[PathBuf], is_recursive: bool) -> io::Result<Walked> {
+pub fn walk(paths: &[PathBuf], subfolders: Subfolders) -> io::Result<Walked> {
     let mut walked = Walked::default();
     let mut links = Links::default();
     for path in paths {
@@ -58,9 +67,9 @@ pub fn walk(paths: &[PathBuf], is_recursive: bool) -> io::Result<Walked> {
         }
         walked.has_folders = true;
         let index = ShardIndex::read(path)?;
-        let is_recursive = is_recursive || index.is_some();
+        let subfolders = if index.is_some() { Subfolders::Walk } else { subfolders };
         let (mut files, mut own) = (Vec::new(), Links::default());
-        add(path, is_recursive, &mut files, &mut own, &mut walked)?;
+        add(path, subfolders, &mut files, &mut own, &mut walked)?;
         if let Some(index) = index {
             let is_on_the_way = |link: &PathBuf| {
                 index.shards.iter().any(|shard| path.join(&shard.name).starts_with(link))
@@ -89,7 +98,7 @@ pub fn walk(paths: &[PathBuf], is_recursive: bool) -> io::Result<Walked> {
 /// Adds the files of a folder, and the links among them.
 fn add(
     folder: &Path,
-    is_recursive: bool,
+    subfolders: Subfolders,
     files: &mut Vec<PathBuf>,
     links: &mut Links,
     walked: &mut Walked,
@@ -121,20 +130,20 @@ fn add(
         }
         let is_link = kind.is_symlink();
         let found = if is_link { metadata(&path)?.file_type() } else { kind };
-        if found.is_dir() && !is_recursive {
+        if found.is_dir() && subfolders == Subfolders::Refuse {
             let why = "is a folder in a folder: give --recursive";
             return Err(NamedError::io(path.display(), why));
         } else if found.is_dir() && is_link {
             links.to_folders.push(path);
         } else if found.is_dir() {
-            add(&path, is_recursive, files, links, walked)?;
+            add(&path, subfolders, files, links, walked)?;
         } else if found.is_file() {
             if is_link {
                 links.to_files.insert(files.len());
             }
             files.push(path);
         } else {
-            let why = format!("is {} in a folder, and no file: name it to read it", what(found));
+            let why = format!("is {} in a folder, not a file: name it to read it", what(found));
             return Err(NamedError::io(path.display(), why));
         }
     }
@@ -258,18 +267,20 @@ mod tests {
         for name in ["b/2", "b/10", "b/c/1", "b/_SUCCESS", "b/.hidden", "a"] {
             fs::write(path(name), name).unwrap();
         }
-        let said = |deep, paths: &[PathBuf]| walk(paths, deep).unwrap_err().to_string();
-        let complaint = said(false, &[path("b")]);
+        let said = |subfolders, paths: &[PathBuf]| walk(paths, subfolders).unwrap_err().to_string();
+        let complaint = said(Subfolders::Refuse, &[path("b")]);
         assert!(
             complaint.ends_with("b/c: is a folder in a folder: give --recursive"),
             "{complaint}"
         );
-        let walked = walk(&[path("b"), path("a"), PathBuf::from("-")], true).unwrap();
+        let walked = walk(&[path("b"), path("a"), PathBuf::from("-")], Subfolders::Walk).unwrap();
         let expected = ["b/10", "b/2", "b/c/1", "a"].map(path);
         assert_eq!(walked.files[..4], expected);
         assert_eq!(walked.files.len(), 5);
         fs::create_dir(path("empty")).unwrap();
-        assert!(said(true, &[path("empty")]).ends_with("is a folder without files to read"));
+        assert!(
+            said(Subfolders::Walk, &[path("empty")]).ends_with("is a folder without files to read")
+        );
     }
 
     /// A folder `a` of files `1` and `2`, and a folder `a/in` of a file `3`.
@@ -289,7 +300,8 @@ mod tests {
         let before = format!("{}/", folder.path().display());
         let paths: Vec<_> = paths.iter().map(|path| folder.path().join(path)).collect();
         let own = |path: &PathBuf| path.to_str().unwrap().replace(&before, "");
-        let walked = walk(&paths, true).map_err(|error| error.to_string().replace(&before, ""))?;
+        let walked = walk(&paths, Subfolders::Walk)
+            .map_err(|error| error.to_string().replace(&before, ""))?;
         Ok(walked.files.iter().map(own).collect())
     }
 
@@ -372,7 +384,7 @@ mod tests {
         let folder = tree();
         let path = |name: &str| folder.path().join(name);
         let refused = |name: &str, what: &str| {
-            let why = format!("{name}: is {what} in a folder, and no file: name it to read it");
+            let why = format!("{name}: is {what} in a folder, not a file: name it to read it");
             assert_eq!(found(&folder, &["a"]), Err(why));
             fs::remove_file(path(name)).unwrap();
         };

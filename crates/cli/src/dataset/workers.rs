@@ -20,7 +20,7 @@ use super::reader::Notes;
 use super::records::Records;
 use super::set::{CountedSet, Dataset, Described, Reading, Written, named};
 use super::shards::{ShardSink, ShardTarget};
-use super::store::TemporaryStore;
+use super::store::{BlockCodec, TemporaryStore};
 use crate::files::budget::KeySplit;
 use crate::files::distribute::{Numbered, numbers};
 use crate::files::{
@@ -195,7 +195,7 @@ impl Dataset<'_> {
         pieces: &[usize],
         known: KnownToWorkers,
         path: &Path,
-        is_compressed: bool,
+        codec: BlockCodec,
         watch: &dyn Watch,
     ) -> Result<Summary, FilesError> {
         let (keys, split) = self.split(known)?;
@@ -206,7 +206,7 @@ impl Dataset<'_> {
         let notes = Notes::default();
         let reading = Reading { set: self, pieces, notes: &notes, watch: &() };
         let source = Numbered { sources: &reading, counts: &counts, items };
-        let mut bundle = NewBundle::new(path, is_compressed).map_err(FilesError::Temporary)?;
+        let mut bundle = NewBundle::new(path, codec).map_err(FilesError::Temporary)?;
         let shuffler = self.shuffler();
         let buckets = shuffler.distribute(known.order, split, source, &mut bundle.store, watch)?;
         let summary = shuffler.summary(&buckets);

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// What the items of a file are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Items {
     /// Any bytes, up to and with the next delimiter. The last line may lack its delimiter, and gets
     /// one: every line that is written has one.
@@ -30,6 +31,7 @@ pub(crate) const FRAME: usize = 4;
 
 /// What a source has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ItemCount {
     /// The number of items.
     pub items: u64,

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use bijective_shuffle::bijection::Standard;
+use bijective_shuffle::error::ViewError;
 use bijective_shuffle::{Bijection, Error, Permutation};
 use rayon::prelude::*;
 
@@ -124,7 +125,11 @@ fn slot(permutation: &Permutation, place: u64) -> Result<u64, Error> {
     }
     // It is only built by itself for fewer than 2^33 items.
     permutation.build_index()?;
-    Ok(permutation.get(place)?.map_or(0, |index| bijection.inverse(index)))
+    let index = permutation.get(place)?.ok_or_else(|| {
+        let (start, end) = (place.into(), u128::from(place) + 1);
+        Error::View(ViewError::OutOfRange { start, end, len: permutation.len() })
+    })?;
+    Ok(bijection.inverse(index))
 }
 
 #[cfg(test)]
@@ -167,6 +172,16 @@ mod tests {
                 let some = (start..end).map(|_| some.next());
                 assert!(some.eq(all[start..end].iter().copied().map(Some)), "{items:?}");
             }
+        }
+    }
+
+    #[test]
+    fn a_place_beyond_the_end_has_no_slot() {
+        let permutation = Permutation::new(5000, 7);
+        assert!(slot(&permutation, 5000).is_ok());
+        for place in [5001, u64::MAX] {
+            let found = slot(&permutation, place);
+            assert!(matches!(found, Err(Error::View(ViewError::OutOfRange { .. }))), "{found:?}");
         }
     }
 

@@ -72,6 +72,7 @@ pub use shuffle::FileShuffle;
 pub use sources::{NamedError, Pieces, Sources};
 #[cfg(test)]
 pub(crate) use store::Memory;
+pub(crate) use store::{PRIVATE, named_file_in};
 pub use store::{Store, TemporaryFile};
 pub use summary::Summary;
 pub use watch::{ShufflePass, Watch};

@@ -1,8 +1,10 @@
 //! [`Sources`] and [`Pieces`]: what is read side by side, and what is written one after the other.
 
-use std::io::{self, Read, Write};
+use std::collections::TryReserveError;
+use std::error::Error;
+use std::fmt;
+use std::io::{self, ErrorKind, Read, Write};
 use std::sync::{Mutex, PoisonError};
-use std::{error, fmt};
 
 /// Sources that are joined. Each can be read from its start at any time, and beside the others.
 pub trait Sources: Sync {
@@ -38,12 +40,31 @@ pub struct NamedError {
     pub name: String,
     /// What is wrong with it.
     pub why: String,
+    /// The kind of the error: that of the system's error behind it, if there is one.
+    pub kind: ErrorKind,
+    /// The number that the system has for the error, if it is one of the system.
+    pub os_error: Option<i32>,
 }
 
 impl NamedError {
-    /// An error of a file, as one of reading or writing.
-    pub fn io(name: impl fmt::Display, why: impl fmt::Display) -> io::Error {
-        io::Error::other(Self { name: name.to_string(), why: why.to_string() })
+    /// An error of a file, as one of reading or writing. `why` is a text or another error.
+    pub fn io(name: impl fmt::Display, why: impl Into<BoxedError>) -> io::Error {
+        io::Error::other(Self::new(name, why))
+    }
+
+    pub(crate) fn new(name: impl fmt::Display, why: impl Into<BoxedError>) -> Self {
+        let why = why.into();
+        Self::caused(name, &why, &*why)
+    }
+
+    /// The same with another text than that of the error.
+    pub(crate) fn caused(
+        name: impl fmt::Display,
+        why: impl fmt::Display,
+        error: &(dyn Error + 'static),
+    ) -> Self {
+        let (kind, os_error) = cause(error);
+        Self { name: name.to_string(), why: why.to_string(), kind, os_error }
     }
 
     /// The error that one of reading or writing has in it, if it names a file.
@@ -58,7 +79,35 @@ impl fmt::Display for NamedError {
     }
 }
 
-impl error::Error for NamedError {}
+impl Error for NamedError {}
+
+/// An error of any type, or a text.
+type BoxedError = Box<dyn Error + Send + Sync>;
+
+/// The kind of an error and the system's number for it, from the errors that it stands on. The text
+/// tells neither: the numbers of other systems, and of files' own texts, mean something else.
+fn cause(error: &(dyn Error + 'static)) -> (ErrorKind, Option<i32>) {
+    let (mut kind, mut next) = (ErrorKind::Other, Some(error));
+    while let Some(error) = next {
+        next = error.source();
+        if let Some(error) = error.downcast_ref::<io::Error>() {
+            if let Some(number) = error.raw_os_error() {
+                return (error.kind(), Some(number));
+            }
+            if kind == ErrorKind::Other {
+                kind = error.kind();
+            }
+            next = error.get_ref().map(|error| error as &(dyn Error + 'static));
+        } else if let Some(named) = error.downcast_ref::<NamedError>() {
+            return (named.kind, named.os_error);
+        } else if error.is::<TryReserveError>()
+            || matches!(error.downcast_ref(), Some(bijective_shuffle::Error::OutOfMemory { .. }))
+        {
+            return (ErrorKind::OutOfMemory, None);
+        }
+    }
+    (kind, None)
+}
 
 /// A source that is read once, as the only one.
 pub(super) struct Single<'s, R>(Mutex<Option<&'s mut R>>);

@@ -1,8 +1,14 @@
 //! [`Store`]: where items wait between the two passes.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Write};
+#[cfg(any(test, not(unix)))]
+use std::io::ErrorKind;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use crate::formats::reworded;
 
 /// A place for bytes that are appended in large blocks and read at any offset.
 ///
@@ -109,8 +115,8 @@ impl TemporaryFile {
     pub fn in_folder(folder: &Path) -> io::Result<Self> {
         // Of `tempfile`'s own errors some name a file that never was.
         let file = tempfile::tempfile_in(folder).map_err(|error| match error.raw_os_error() {
-            Some(code) => named(folder, &io::Error::from_raw_os_error(code)),
-            None => named(folder, &error.kind().into()),
+            Some(code) => named(folder, io::Error::from_raw_os_error(code)),
+            None => named(folder, error.kind().into()),
         })?;
         Ok(Self::of(file, folder))
     }
@@ -145,9 +151,9 @@ impl TemporaryFile {
                     0 => format!("{} KiB", reserve >> 10),
                     mebibytes => format!("{mebibytes} MiB"),
                 };
-                let why = format!("{reserve} are kept free: {}", full());
-                let folder = self.folder.display();
-                return Err(io::Error::new(ErrorKind::StorageFull, format!("{folder}: {why}")));
+                let (folder, full) = (self.folder.display(), full());
+                let text = format!("{folder}: {reserve} are kept free: {full}");
+                return Err(reworded(full, text));
             }
             self.granted = left.min(bytes.max(STEP));
         }
@@ -189,7 +195,7 @@ impl Store for TemporaryFile {
         // The position is elsewhere after a block that was written in part, and where reading at an
         // offset moves it.
         io::Seek::seek(&mut self.file, io::SeekFrom::Start(self.bytes))?;
-        self.file.write_all(block).map_err(|error| named(&self.folder, &error))?;
+        self.file.write_all(block).map_err(|error| named(&self.folder, error))?;
         self.bytes += block.len() as u64;
         Ok(())
     }
@@ -227,8 +233,29 @@ impl Store for TemporaryFile {
 }
 
 /// An error, with the folder that it was met in.
-fn named(folder: &Path, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{}: {error}", folder.display()))
+fn named(folder: &Path, error: io::Error) -> io::Error {
+    let text = format!("{}: {error}", folder.display());
+    reworded(error, text)
+}
+
+/// The mode of a file that only its owner can read.
+pub(crate) const PRIVATE: u32 = 0o600;
+
+/// A new file in a folder, with a name that begins so and a mode where there are any. Its errors
+/// have the number of the system, which those of `tempfile` have only in their text.
+pub(crate) fn named_file_in(folder: &Path, prefix: &str, mode: u32) -> io::Result<NamedTempFile> {
+    let mut options = File::options();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
+    #[cfg(not(unix))]
+    let _ = mode;
+    tempfile::Builder::new().prefix(prefix).make_in(folder, |path| {
+        options.open(path).map_err(|error| {
+            let text = format!("{error} at path {path:?}");
+            reworded(error, text)
+        })
+    })
 }
 
 /// A store in memory for tests, which is full at some point. What was released is garbled.

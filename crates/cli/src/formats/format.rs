@@ -11,6 +11,7 @@ use super::zlib::is_zlib;
 
 /// A format whose files would be destroyed if they were shuffled as lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Format {
     /// It is compressed by the program of this name.
     Compressed(&'static str),

@@ -8,7 +8,7 @@ mod marks;
 mod zlib;
 
 pub use codecs::{Codec, Compression, other_packer_of_name};
-pub(crate) use explained::Explained;
+pub(crate) use explained::{Explained, reworded};
 pub use format::Format;
 pub use marks::{LONGEST_MARK, LOOKED_AT, MARK, has_checksum, is_tar, is_tfrecord};
 pub(crate) use marks::{TFRECORD_HEAD, masked_crc};

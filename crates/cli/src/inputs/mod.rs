@@ -68,7 +68,7 @@ impl Inputs {
                 None => {}
                 Some(format) if opening.decodes && format.is_decoded() => any = true,
                 Some(format) if opening.is_text && format.may_be_text() => {}
-                Some(format) => return Err(Failure::new(&source.name, format)),
+                Some(format) => return Err(Failure::new(&source.name, format.to_string())),
             }
         }
         Ok(any)

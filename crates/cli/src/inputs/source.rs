@@ -1,6 +1,6 @@
 //! [`InputSource`]: one input, a file or what came through a pipe.
 
-use std::fmt;
+use std::error::Error;
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use memchr::{memchr, memchr_iter};
 
 use crate::progress::Progress;
 use crate::streams;
+use crate::temporary::temporary_error;
 #[cfg(unix)]
 use crate::text::Text;
 
@@ -46,8 +47,8 @@ impl Opening<'_> {
         if !self.is_resumed {
             return Ok(());
         }
-        let why = "is a pipe, of which neither --resume nor --worker can tell whether it has what \
-                   it had before: write it to a file first, or leave them out";
+        let why = "is a pipe, whose contents --resume and --worker cannot verify: write it to a \
+                   file first, or leave the options out";
         Err(io::Error::other(why))
     }
 }
@@ -88,7 +89,7 @@ impl InputSource {
         self.bytes + self.end.len() as u64
     }
 
-    pub(super) fn error(&self, why: impl fmt::Display) -> io::Error {
+    pub(super) fn error(&self, why: impl Into<Box<dyn Error + Send + Sync>>) -> io::Error {
         NamedError::io(&self.name, why)
     }
 
@@ -350,13 +351,12 @@ fn spool(mut source: impl Read, held: &mut u64, opening: &Opening) -> io::Result
     let is_encoded = format.is_some_and(|format| format.is_decoded() && !format.may_be_text());
     let delimiter = opening.delimiter.filter(|_| !is_encoded);
     let mut lines = delimiter.map(|delimiter| LongLines::new(delimiter, opening.longest));
-    let fault = |error: io::Error| io::Error::new(error.kind(), format!("temporary file: {error}"));
-    let mut file = TemporaryFile::in_folder(temporary_folder).map_err(fault)?;
+    let mut file = TemporaryFile::in_folder(temporary_folder).map_err(temporary_error)?;
     loop {
         if let Some(lines) = &mut lines {
             lines.check(&text)?;
         }
-        file.append(&text).map_err(fault)?;
+        file.append(&text).map_err(temporary_error)?;
         text.clear();
         // Of what the text has grown to, only this is used from now on.
         text.shrink_to(1 << 20);

@@ -48,15 +48,17 @@ impl Npy {
     /// # Errors
     ///
     /// What is wrong with it.
-    pub fn read(file: &mut dyn Read) -> Result<Self, String> {
+    pub fn read(file: &mut dyn Read) -> io::Result<Self> {
         let cut_short = |error: io::Error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => "is no NumPy array: it ends in its header".to_owned(),
-            _ => error.to_string(),
+            io::ErrorKind::UnexpectedEof => {
+                io::Error::other("is not a NumPy array: it ends within its header")
+            }
+            _ => error,
         };
         let mut start = [0; 8];
         file.read_exact(&mut start).map_err(cut_short)?;
         if !start.starts_with(MAGIC) {
-            return Err("is no NumPy array".to_owned());
+            return Err(io::Error::other("is not a NumPy array"));
         }
         let [.., version, minor] = start;
         let (length, prefix) = match (version, minor) {
@@ -70,16 +72,19 @@ impl Npy {
                 file.read_exact(&mut length).map_err(cut_short)?;
                 (u32::from_le_bytes(length) as usize, 12)
             }
-            _ => return Err(format!("has version {version}.{minor} of the NumPy format")),
+            _ => {
+                let why = format!("has version {version}.{minor} of the NumPy format");
+                return Err(io::Error::other(why));
+            }
         };
         if length > LONGEST {
-            return Err(format!("has a NumPy header of {length} bytes"));
+            return Err(io::Error::other(format!("has a NumPy header of {length} bytes")));
         }
         let mut text = vec![0; length];
         file.read_exact(&mut text).map_err(cut_short)?;
         let bytes = prefix + length as u64;
         Self::parse(version, text, bytes)
-            .ok_or_else(|| "has a NumPy header that makes no sense".to_owned())
+            .ok_or_else(|| io::Error::other("has a NumPy header that makes no sense"))
     }
 
     fn parse(version: u8, text: Vec<u8>, bytes: u64) -> Option<Self> {

@@ -68,7 +68,7 @@ fn header(version: u8, text: &[u8]) -> Vec<u8> {
 }
 
 fn read(text: &str) -> Result<Npy, String> {
-    Npy::read(&mut header(1, text.as_bytes()).as_slice())
+    Npy::read(&mut header(1, text.as_bytes()).as_slice()).map_err(|error| error.to_string())
 }
 
 /// A dictionary as NumPy writes it.

@@ -4,13 +4,15 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use bijective_shuffle_cli::dataset::TemporaryStore;
+use bijective_shuffle_cli::dataset::{BlockCodec, TemporaryStore};
 use bijective_shuffle_cli::files::Store;
 
 use crate::signals;
+use crate::temporary::temporary_error;
 
-/// The most bytes that are held in memory; more go to a temporary file.
-const HELD: usize = 1 << 20;
+/// The most bytes that are held in memory. More go to a temporary file in pieces of this size, as
+/// each takes a system call and an entry in the list of the store.
+const PIECE: usize = 1 << 20;
 
 /// A file that has other names, or is a mount point, or whose folder, owner or attributes do not
 /// let another file take its place. It may also be one of the inputs, so all that is written is
@@ -18,28 +20,36 @@ const HELD: usize = 1 << 20;
 pub(super) struct InPlaceFile {
     target: File,
     stored: TemporaryStore,
+    /// The bytes that follow those in the store.
+    held: Vec<u8>,
 }
 
 impl InPlaceFile {
     /// A file that can be written.
     pub(super) fn new(target: File, temporary_folder: &Path) -> io::Result<Self> {
-        let stored = TemporaryStore::in_folders(&[temporary_folder.to_owned()], false, HELD)?;
-        Ok(Self { target, stored })
+        let folders = [temporary_folder.to_owned()];
+        let stored = TemporaryStore::in_folders(&folders, BlockCodec::Plain, 0)?;
+        Ok(Self { target, stored, held: Vec::new() })
     }
 
     /// Writes all of it to the file.
     pub(super) fn commit(mut self) -> io::Result<()> {
-        let bytes = self.stored.bytes();
-        overwrite(&mut self.target, &mut Stored { store: &self.stored, at: 0 }, bytes)
+        let bytes = self.stored.bytes() + self.held.len() as u64;
+        let mut all = Stored { store: &self.stored, at: 0 }.chain(self.held.as_slice());
+        overwrite(&mut self.target, &mut all, bytes)
     }
 }
 
 impl Write for InPlaceFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let fault =
-            |error: io::Error| io::Error::new(error.kind(), format!("temporary file: {error}"));
-        self.stored.append(bytes).map_err(fault)?;
-        Ok(bytes.len())
+        if self.held.len() == PIECE {
+            self.stored.append(&self.held).map_err(temporary_error)?;
+            self.held.clear();
+        }
+        let count = bytes.len().min(PIECE - self.held.len());
+        self.held.try_reserve(count)?;
+        self.held.extend_from_slice(&bytes[..count]);
+        Ok(count)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -94,4 +104,31 @@ fn reserve(target: &File, bytes: u64) -> io::Result<()> {
         }
     }
     target.set_len(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn small_writes_are_stored_in_large_pieces() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("target");
+        let text: Vec<u8> = (0..3 * PIECE as u32 + 100).map(|k| (k % 251) as u8).collect();
+        for (bytes, pieces) in [(0, 0), (PIECE, 0), (PIECE + 1, 1), (text.len(), 3)] {
+            for step in [1000, 8192, 2 * PIECE] {
+                fs::write(&path, "old").unwrap();
+                let target = File::options().write(true).open(&path).unwrap();
+                let mut file = InPlaceFile::new(target, folder.path()).unwrap();
+                for block in text[..bytes].chunks(step) {
+                    file.write_all(block).unwrap();
+                }
+                assert_eq!(file.stored.stored_blocks(), pieces, "{bytes} by {step}");
+                file.commit().unwrap();
+                assert!(fs::read(&path).unwrap() == text[..bytes], "{bytes} by {step}");
+            }
+        }
+    }
 }

@@ -106,7 +106,7 @@ impl Output {
         if error.kind() == ErrorKind::BrokenPipe {
             end_by_broken_pipe();
         }
-        Failure::new(&self.name, error)
+        Failure::caused(&self.name, error, error)
     }
 
     fn writer(&mut self) -> &mut dyn Write {

@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempPath;
 
+use crate::files::{PRIVATE, named_file_in};
 use crate::signals::Unfinished;
 
-/// The mode of a file that only its owner can read.
-const PRIVATE: u32 = 0o600;
+/// How the names begin that files have meanwhile.
+const PREFIX: &str = ".bshuf";
 
 /// A new file that takes the target's name once all is written.
 ///
@@ -156,8 +157,9 @@ fn create(
     if let Some(file) = unix::unnamed(folder_of(&target), mode)? {
         return Ok(Replacement { target, is_first, file: Some(file), name: None, folder });
     }
-    let (file, unfinished) =
-        Unfinished::create(|| in_folder(&folder, &target, || builder(mode).tempfile_in(&folder)))?;
+    let (file, unfinished) = Unfinished::create(|| {
+        in_folder(&folder, &target, || named_file_in(&folder, PREFIX, mode))
+    })?;
     let (file, path) = file.into_parts();
     let (file, name) = (Some(file), Some((path, unfinished)));
     Ok(Replacement { target, is_first, file, name, folder })
@@ -178,21 +180,13 @@ fn in_folder<T>(folder: &Path, target: &Path, make: impl Fn() -> io::Result<T>) 
     })
 }
 
-/// Makes files of this mode, under names that they have meanwhile.
-#[cfg_attr(not(unix), expect(unused_variables))]
-fn builder(mode: u32) -> tempfile::Builder<'static, 'static> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".bshuf");
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
-    builder
-}
-
 /// Names a file that has no name.
 #[cfg(target_os = "linux")]
 fn name(file: &File, folder: &Path, target: &Path) -> io::Result<(TempPath, Unfinished)> {
     let link = |path: &Path| unix::link(file, path);
-    let named = || in_folder(folder, target, || builder(PRIVATE).make_in(folder, link));
+    let named = || {
+        in_folder(folder, target, || tempfile::Builder::new().prefix(PREFIX).make_in(folder, link))
+    };
     let (named, unfinished) = Unfinished::create(named)?;
     Ok((named.into_temp_path(), unfinished))
 }

@@ -27,7 +27,7 @@ pub(crate) fn shuffle(
 ) -> Result<Done, Failure> {
     check_formats(files)?;
     if job.is_repeated {
-        return Err(Failure::new(files[0].display(), "rows of a table are not repeated"));
+        return Err(Failure::new(files[0].display(), "rows of a table cannot be repeated"));
     }
     tables::to_file(files, blocks, job, output)
 }

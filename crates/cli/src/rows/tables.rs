@@ -1,6 +1,7 @@
 //! The rows of tables to one file, or to a folder of shards.
 
 use std::error::Error;
+use std::fmt;
 use std::fs::{File, Metadata};
 use std::io::{self, Write};
 use std::num::NonZeroU64;
@@ -35,7 +36,7 @@ impl<'a> OpenedFile<'a> {
     fn new(path: &'a PathBuf) -> Result<Self, Failure> {
         // To open a pipe would wait for its writer.
         if !path.metadata().context(path.display())?.is_file() {
-            let why = "a Parquet or Arrow file has to be a regular file";
+            let why = "a Parquet or Arrow file must be a regular file";
             return Err(Failure::new(path.display(), why));
         }
         let file = File::open(path).context(path.display())?;
@@ -151,7 +152,7 @@ fn joined<T: TableFile + 'static>(
     let mut tables = Vec::new();
     for one in opened {
         let table = open(one.file()?, tables.first());
-        tables.push(table.map_err(|error| Failure::new(one.path.display(), line(&error)))?);
+        tables.push(table.map_err(|error| named(one.path.display(), &error))?);
     }
     T::agree(&mut tables).map_err(|error| {
         let table = match error {
@@ -160,7 +161,7 @@ fn joined<T: TableFile + 'static>(
             }
             _ => 0,
         };
-        Failure::new(opened[table].path.display(), line(&error))
+        named(opened[table].path.display(), &error)
     })?;
     let schemas: Vec<_> = tables.iter().map(|table| table.about().schema.clone()).collect();
     let tables = tables.into_iter().map(|table| Box::new(table) as Box<dyn TableFile>);
@@ -169,7 +170,7 @@ fn joined<T: TableFile + 'static>(
             let why = difference(&schemas[0], &schemas[table]);
             Failure::new(opened[table].path.display(), why)
         }
-        error => Failure::new(INPUTS, line(&error)),
+        error => named(INPUTS, &error),
     })
 }
 
@@ -226,13 +227,18 @@ fn explain(
         TableError::WindowTooLarge { .. } => {
             Failure::new(inputs, "a window does not fit memory: raise --memory, or lower --blocks")
         }
-        error => Failure::new(inputs, line(&error)),
+        error => named(inputs, &error),
     }
 }
 
 /// The error of the system that is behind another one.
 fn io_error<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e io::Error> {
     error.downcast_ref().or_else(|| error.source().and_then(io_error))
+}
+
+/// The failure that an error of something with this name is.
+fn named(what: impl fmt::Display, error: &TableError) -> Failure {
+    Failure::caused(what, line(error), error)
 }
 
 /// An error in one line.

@@ -20,7 +20,7 @@ pub(super) fn check_streams(list: Option<&Path>, operands: &[PathBuf]) -> Result
         if stream(path).is_some_and(|stream| !seen.insert(stream)) {
             let name = path.display().to_string();
             let name = if name == "-" { "standard input".to_owned() } else { name };
-            return Err(Failure::new(name, "is named twice, and can be read only once"));
+            return Err(Failure::new(name, "is named twice, but can be read only once"));
         }
     }
     Ok(())

@@ -281,13 +281,13 @@ impl ShardSink for ShardFolder {
             })?;
         }
         let output = self.output(name);
-        output.map(ShardFile).map_err(|failure| NamedError::io(failure.what(), failure.why()))
+        output.map(ShardFile).map_err(io::Error::from)
     }
 
     fn commit(&mut self, ShardFile(file): ShardFile, shard: &WrittenShard) -> io::Result<()> {
         let synced = if self.is_shared { file.sync() } else { Ok(()) };
         let committed = synced.and_then(|()| file.commit());
-        committed.map_err(|failure| NamedError::io(failure.what(), failure.why()))?;
+        committed.map_err(io::Error::from)?;
         let Some(journal) = &mut self.journal else { return Ok(()) };
         let written = Journal::append(journal, shard);
         written.map_err(|error| NamedError::io(self.journal_path.display(), error))

@@ -10,6 +10,8 @@ use bijective_shuffle_cli::dataset::{Hashed, ShardIndex, WrittenShard};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::files::{PRIVATE, named_file_in};
+
 /// The file's name, among those that are left out when the folder is read.
 pub(super) const JOURNAL: &str = ".bshuf-journal";
 
@@ -127,7 +129,7 @@ impl JournaledRun {
     /// that is slow, and not dead, on another machine.
     pub(super) fn begin_again(&self, journal: &Path, kept: &[WrittenShard]) -> io::Result<File> {
         let folder = journal.parent().unwrap_or(Path::new("."));
-        let mut file = tempfile::Builder::new().prefix(".bshuf").tempfile_in(folder)?;
+        let mut file = named_file_in(folder, ".bshuf", PRIVATE)?;
         file.write_all(self.text(kept).as_bytes())?;
         file.persist(journal).map_err(|failed| failed.error)
     }

@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 
 use bijective_shuffle::Seed;
 use bijective_shuffle_cli::dataset::{
-    RecordForm, Records, ShardSink, ShardTarget, Shards, Walked, Written, WrittenShard, walk,
+    RecordForm, Records, ShardSink, ShardTarget, Shards, Subfolders, Walked, Written, WrittenShard,
+    walk,
 };
 use bijective_shuffle_cli::formats::Codec;
 
@@ -61,7 +62,8 @@ pub(crate) fn files(arguments: &Arguments) -> Result<Walked, Failure> {
     if arguments.echo || arguments.together {
         return Ok(Walked { files: operands, ..Walked::default() });
     }
-    let walked = walk(&operands, sets.recursive);
+    let subfolders = if sets.recursive { Subfolders::Walk } else { Subfolders::Refuse };
+    let walked = walk(&operands, subfolders);
     let walked = walked.map_err(|error| Failure::named("input", &error))?;
     checks::check_output(arguments, &operands, &walked)?;
     Ok(walked)
@@ -80,7 +82,7 @@ fn paths(text: &[u8]) -> Result<Vec<PathBuf>, &'static str> {
     }
     let path = |name: &[u8]| {
         if name.is_empty() {
-            return Err("has a name without characters");
+            return Err("has an empty name");
         }
         #[cfg(unix)]
         {
@@ -124,10 +126,13 @@ pub(crate) fn take_index(
         return Ok(());
     }
     if index.is_undone {
-        return Err(Failure::new(folder, "has records that were put back, and not shuffled"));
+        return Err(Failure::new(folder, "has records that were restored, and not shuffled"));
     }
     if !index.is_whole() {
-        return Err(Failure::new(folder, "has a part of the records, which cannot be put back"));
+        return Err(Failure::new(
+            folder,
+            "has only a part of the records, which cannot be restored",
+        ));
     }
     let seed: Seed = index.seed.parse().context(format!("{folder}: the index"))?;
     job.selection.seed = seed_of(seed.with_epoch(index.epoch), arguments, folder)?;

@@ -55,7 +55,7 @@ pub(super) fn open<'a>(
     if arguments.text && matches!(records, Records::Samples { .. } | Records::TfRecord) {
         return Err(Failure::new(
             "--text",
-            format!("the inputs have {records}, which are no text"),
+            format!("the inputs have {records}, which are not text"),
         ));
     }
     let form = arguments.sets.form(records, known, arguments.text);

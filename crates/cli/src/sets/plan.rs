@@ -32,7 +32,7 @@ impl ShardPlan {
         let counts: Vec<_> = sizes.iter().map(|&items| self.count(items, sets)).collect();
         let count = counts.iter().map(|&count| u128::from(count)).sum::<u128>();
         if count > MOST {
-            let why = format!("there would be {count}, and {MOST} are the most: ask for fewer");
+            let why = format!("there would be {count}, but {MOST} are the most: ask for fewer");
             return Err(Failure::new("shards", why));
         }
         let even = sizes.into_iter().zip(counts);

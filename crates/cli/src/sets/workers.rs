@@ -86,7 +86,7 @@ pub(super) fn run(
         return Err(Failure::new("--worker", format!("there are at most {MOST}")));
     }
     if arguments.seed().is_none() && !arguments.undo {
-        let why = "the workers do not talk: give all of them the same --seed";
+        let why = "the workers do not communicate: give all of them the same --seed";
         return Err(Failure::new("--worker", why));
     }
     let asked = opened.asked(arguments, job);
@@ -309,9 +309,9 @@ impl Worker<'_> {
             return Ok(self.done(bundle.records(), 0));
         }
         let path = self.bundle_path(self.rank);
-        let is_compressed = self.job.temporary.is_compressed;
+        let codec = self.job.temporary.codec;
         let (set, progress) = (&self.opened.set, self.job.progress);
-        let summary = set.distribute(&self.share(), plan.known(), &path, is_compressed, progress);
+        let summary = set.distribute(&self.share(), plan.known(), &path, codec, progress);
         let summary = summary.map_err(|error| self.failure(error))?;
         self.opened.inputs.check()?;
         let done = self.done(summary.items, summary.bytes);

@@ -1,6 +1,6 @@
 //! [`IpcTable`]: the rows of an Arrow IPC file, which is also called Feather.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::iter;
@@ -92,13 +92,9 @@ impl IpcTable {
         let groups: Vec<u64> = batches.iter().map(|stored| stored.rows).collect();
         checked_sum(groups.iter().copied())?;
         let about = About {
-            schema: plain,
-            groups,
             dictionaries: schema.fields().iter().map(dictionary).collect(),
             bytes: batches.iter().fold(0, |sum, stored| sum.saturating_add(stored.bytes)),
-            held: 0,
-            cuts: Vec::new(),
-            rewritten: BTreeSet::new(),
+            ..About::new(plain, groups)
         };
         let mut table = Self { file, most, schema, metadata, compression, batches, about };
         table.set_dictionaries(Arc::clone(&table.about.dictionaries));

@@ -166,7 +166,7 @@ pub(super) fn message(head: &[u8]) -> Result<Message<'_>, TableError> {
 }
 
 pub(super) fn garbled() -> TableError {
-    TableError::read(io::Error::new(io::ErrorKind::InvalidData, "is no Arrow IPC file"))
+    TableError::read(io::Error::new(io::ErrorKind::InvalidData, "is not an Arrow IPC file"))
 }
 
 /// So many bytes of a file, where all of them have to be.

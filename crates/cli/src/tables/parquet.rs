@@ -101,14 +101,11 @@ impl ParquetTable {
         let all_bytes =
             bytes.iter().flatten().fold(0, |sum: u64, bytes| sum.saturating_add(*bytes));
         let about = About {
-            schema: metadata.schema().clone(),
-            groups,
-            dictionaries: Arc::default(),
             bytes: all_bytes,
             // A page and what it is decoded to, as of a dictionary.
             held: pages.saturating_mul(2),
             cuts,
-            rewritten: BTreeSet::new(),
+            ..About::new(metadata.schema().clone(), groups)
         };
         let mut table = Self { file, int96, metadata, bytes, about };
         Self::agree(slice::from_mut(&mut table))?;
@@ -255,7 +252,7 @@ fn common_kind(tables: &[ParquetTable], number: usize) -> Result<DataType, Table
 
 /// A size of a row group, if it can be one.
 fn size(size: i64, group: usize) -> Result<u64, TableError> {
-    let why = || format!("row group {group}, counted from 0, has a size that is none");
+    let why = || format!("row group {group}, counted from 0, has an invalid size");
     u64::try_from(size).map_err(|_| TableError::read(why()))
 }
 

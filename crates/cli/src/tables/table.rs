@@ -17,6 +17,7 @@ pub type RowBatches<'a> = Box<dyn Iterator<Item = Result<RecordBatch, TableError
 
 /// What a table says of itself.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct About {
     /// The columns of the batches.
     pub schema: SchemaRef,
@@ -36,6 +37,22 @@ pub struct About {
     /// The columns that cannot be written in the type that they have: that type with the one that
     /// takes its place, and the path of the column.
     pub rewritten: BTreeSet<(String, String)>,
+}
+
+impl About {
+    /// A table with these columns and groups, all of which can be read at once. The other fields
+    /// are empty or 0.
+    pub fn new(schema: SchemaRef, groups: Vec<u64>) -> Self {
+        Self {
+            schema,
+            groups,
+            dictionaries: Arc::default(),
+            bytes: 0,
+            held: 0,
+            cuts: Vec::new(),
+            rewritten: BTreeSet::new(),
+        }
+    }
 }
 
 /// A file of rows, which are stored in groups.

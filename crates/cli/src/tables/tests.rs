@@ -49,9 +49,7 @@ impl Rows {
     }
 
     fn of(batch: RecordBatch, groups: Vec<u64>) -> Self {
-        let (schema, dictionaries) = (batch.schema(), Arc::default());
-        let (cuts, rewritten) = (Vec::new(), Default::default());
-        let about = About { schema, groups, dictionaries, bytes: 0, held: 0, cuts, rewritten };
+        let about = About::new(batch.schema(), groups);
         Self { batch, about }
     }
 

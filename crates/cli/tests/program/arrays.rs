@@ -74,12 +74,12 @@ fn options_of_lines_and_records_are_refused() {
     folder.write("X.NPY", array(dictionary, b"abcdefgh"));
     assert_eq!(folder.output(&["-n", "0", "X.NPY"], b"").len(), 128);
     for (options, why) in [
-        (&["-z"][..], "--zero-terminated: rows of arrays and tables have no such ends"),
+        (&["-z"][..], "--zero-terminated: rows of arrays and tables do not end with a delimiter"),
         (
             &["--record", "8"],
-            "X.NPY: a NumPy array says itself how long its rows are: leave out --record",
+            "X.NPY: a NumPy array states the size of its rows: leave out --record",
         ),
-        (&["missing.npY", "lines"], "lines: is no NumPy array, and others are"),
+        (&["missing.npY", "lines"], "lines: is not a NumPy array, but others are"),
     ] {
         let complaint = folder.complaint(&[options, &["X.NPY"]].concat(), b"");
         assert_eq!(complaint, format!("bshuf: {why}"));

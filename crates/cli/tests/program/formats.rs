@@ -83,7 +83,7 @@ fn a_nul_among_the_first_bytes_is_refused_wherever_it_is_read() {
     }
     folder.write("x.npy", b"");
     let complaint = folder.complaint(&["--text", "x.npy"], b"");
-    assert_eq!(complaint, "bshuf: --text: arrays and tables are no text");
+    assert_eq!(complaint, "bshuf: --text: arrays and tables are not text");
 }
 
 #[test]
@@ -155,9 +155,9 @@ fn tfrecords_are_moved_whole_and_verified() {
     };
     let before = |number: usize| records[1..number].concat().len();
     for (text, why) in [
-        (damaged(before(8) + 30), "record 8 is damaged: the checksum of its bytes is another"),
-        (damaged(before(8) + 3), "record 8 is damaged: the checksum of its length is another"),
-        (damaged(0), "is not a TFRecord file: its first bytes are no length with its checksum"),
+        (damaged(before(8) + 30), "record 8 is damaged: the checksum of its bytes does not match"),
+        (damaged(before(8) + 3), "record 8 is damaged: the checksum of its length does not match"),
+        (damaged(0), "is not a TFRecord file: its first bytes are not a length with its checksum"),
         (
             records[1..9].concat()[..before(8) + 7].to_vec(),
             "record 8 is cut short within its length",
@@ -265,7 +265,8 @@ fn a_byte_order_mark_stays_in_front_everywhere() {
         assert_eq!(complaint, format!("bshuf: plain: {why}"));
     }
     let complaint = folder.complaint(&["-r", "-n", "3", "in/a"], b"");
-    let why = "begins with a byte order mark, which would move with its first line: take it off, as \
+    let why = "begins with a byte order mark, which would move with its first line: take it off, \
+               as \
                by `tail -c +4`";
     assert_eq!(complaint, format!("bshuf: in/a: {why}"));
     assert_eq!(folder.complaint(&["-r", "-n", "3", "--text", "in/a"], b""), complaint);

@@ -170,7 +170,7 @@ fn streams_are_read_once() {
     folder.write("text", numbered(3));
     folder.write("list", b"text\0-\0-\0");
     fs::create_dir(folder.path("out")).unwrap();
-    let why = "is named twice, and can be read only once";
+    let why = "is named twice, but can be read only once";
     let twice = |options: &[&str], name: &str, input: &[u8]| {
         assert_eq!(
             folder.complaint(options, input),

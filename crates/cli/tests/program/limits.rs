@@ -206,7 +206,7 @@ fn a_number_of_threads_is_a_number() {
         let mut command = Command::new(program());
         command.args(["-q", "--seed", "1"]).env("RAYON_NUM_THREADS", threads);
         let outcome = folder.finish(&mut command, b"1\n");
-        let said = why.map(|text| format!("bshuf: RAYON_NUM_THREADS: {text} is no number\n"));
+        let said = why.map(|text| format!("bshuf: RAYON_NUM_THREADS: {text} is not a number\n"));
         assert_eq!(outcome.stderr, said.clone().unwrap_or_default());
         assert_eq!(outcome.stdout, if said.is_some() { &b""[..] } else { b"1\n" });
     }

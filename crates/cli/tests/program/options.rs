@@ -141,7 +141,7 @@ fn no_input_is_read_for_no_output() {
     }
     assert_eq!((folder.read("new"), folder.read("folder/missing")), (vec![], vec![]));
     // A header is wanted.
-    for arguments in [&["--record", "8", "--header", "1", "missing"][..], &["missing.npy"]] {
+    for arguments in [&["--record", "8", "--header-bytes", "1", "missing"][..], &["missing.npy"]] {
         folder.complaint(&[&["-n0"], arguments].concat(), b"");
     }
 }
@@ -364,7 +364,7 @@ fn trial(dice: &mut Dice) -> Trial {
             is_sensible &= !is_undone;
         }
         Source::Records { size, header, files: texts } => {
-            add(&["--record", &size.to_string(), "--header", &header.to_string()]);
+            add(&["--record", &size.to_string(), "--header-bytes", &header.to_string()]);
             is_sensible &= !is_zero;
             files = texts;
         }
@@ -478,9 +478,9 @@ fn an_option_does_not_go_without_the_one_that_it_needs() {
     let folder = Folder::new();
     folder.write("text", b"1\n2\n");
     let mut cases = vec![
-        (&["--header", "1"][..], "record"),
-        (&["--header", "1", "-z"], "record"),
-        (&["--header", "1", "-e"], "record"),
+        (&["--header-bytes", "1"][..], "record"),
+        (&["--header-bytes", "1", "-z"], "record"),
+        (&["--header-bytes", "1", "-e"], "record"),
         (&["--together"], "output"),
     ];
     let others: [&[&str]; 5] = [&[], &["-o", "x"], &["-r", "-n", "1"], &["--record", "1"], &["-e"]];

@@ -44,7 +44,7 @@ const OPTIONS: [(&[&str], &[&str], Input); 35] = [
     (&["-i", "1-9"], &[], None),
     (&["--together"], &["-o", "folder"], Lines),
     (&["--record", "2"], &[], Lines),
-    (&["--header", "4"], &["--record", "2"], Lines),
+    (&["--header-bytes", "4"], &["--record", "2"], Lines),
     (&["--blocks", "1"], &[], Lines),
     (&["--files0-from", "list"], &[], None),
     (&["--header-lines", "2"], &[], Lines),

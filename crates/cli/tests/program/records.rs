@@ -22,14 +22,15 @@ fn records_are_shuffled_in_any_memory() {
         let text = bytes(1_200_000);
         folder.write("records", [b"HEADER!", &text[..]].concat());
         let size = record.to_string();
-        let options = ["--seed", "2", "--record", &size, "--header", "7", "records", "--memory"];
+        let options =
+            ["--seed", "2", "--record", &size, "--header-bytes", "7", "records", "--memory"];
         let whole = [b"HEADER!", &shuffled(&text, record, 2)[..]].concat();
         for memory in ["1M", "1G"] {
             let output = folder.output(&[&options[..], &[memory]].concat(), b"");
             assert!(output == whole, "{record} {memory}");
             folder.write("shuffled", &output);
             let undo =
-                [&options[..4], &["--header", "7", "--undo", "shuffled", "--memory", memory]];
+                [&options[..4], &["--header-bytes", "7", "--undo", "shuffled", "--memory", memory]];
             assert!(folder.output(&undo.concat(), b"") == folder.read("records"));
             let head = folder.output(&[&options[..], &[memory, "-n", "5"]].concat(), b"");
             assert_eq!(head, whole[..7 + 5 * record]);
@@ -57,9 +58,9 @@ fn files_of_broken_records_are_named() {
     folder.write("text", b"abcde");
     let complaint = folder.complaint(&["--record", "2", "--output", "new", "text"], b"");
     assert_eq!(complaint, "bshuf: text: 5 bytes are not whole records of 2");
-    let complaint = folder.complaint(&["--record", "2", "--header", "9", "text"], b"");
+    let complaint = folder.complaint(&["--record", "2", "--header-bytes", "9", "text"], b"");
     assert_eq!(complaint, "bshuf: text: it has 5 bytes, and no header of 9");
-    for arguments in [&["--record", "0"][..], &["--header", "3"], &["--record", "2", "-z"]] {
+    for arguments in [&["--record", "0"][..], &["--header-bytes", "3"], &["--record", "2", "-z"]] {
         assert_eq!(folder.run(arguments, b"").code, 1);
     }
     assert_eq!(folder.names(), ["text"]);
@@ -103,10 +104,10 @@ fn arrays_keep_their_headers() {
     assert_eq!(complaint, "bshuf: short.npy: has 8000 bytes of data, which are not 500 rows of 20");
     folder.write("text.npy", b"one\ntwo\nthree\n");
     let complaint = folder.complaint(&["text.npy"], b"");
-    assert_eq!(complaint, "bshuf: text.npy: is no NumPy array");
+    assert_eq!(complaint, "bshuf: text.npy: is not a NumPy array");
     folder.write("text", b"one\n");
     let complaint = folder.complaint(&["x.npy", "text"], b"");
-    assert_eq!(complaint, "bshuf: text: is no NumPy array, and others are");
+    assert_eq!(complaint, "bshuf: text: is not a NumPy array, but others are");
     let empty = |fields: &str| {
         format!("{{'descr': [{fields}], 'fortran_order': False, 'shape': (0,), }}\n")
     };
@@ -116,24 +117,24 @@ fn arrays_keep_their_headers() {
     assert_eq!(folder.output(&["empty.npy"], b""), empty);
     assert_eq!(
         folder.complaint(&["-r", "x.npy"], b""),
-        "bshuf: x.npy: an array has an end: give --head-count"
+        "bshuf: x.npy: an array cannot be endless: give --head-count"
     );
 }
 
 #[test]
 fn an_input_without_a_byte_needs_no_header() {
     let folder = Folder::new();
-    let options = ["--record", "4", "--header", "8", "--stats"];
+    let options = ["--record", "4", "--header-bytes", "8", "--stats"];
     let outcome = folder.run(&options, b"");
     assert_eq!((outcome.code, outcome.stdout.len()), (0, 0), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("\"empty_inputs\":1"), "{}", outcome.stderr);
     folder.write("empty", b"");
     folder.write("x", b"headhead1234");
     for options in [["empty", "x"], ["x", "empty"]] {
-        let options = [&["--record", "4", "--header", "8"], &options[..]].concat();
+        let options = [&["--record", "4", "--header-bytes", "8"], &options[..]].concat();
         assert_eq!(folder.output(&options, b""), b"headhead1234");
     }
-    let complaint = folder.complaint(&["--record", "4", "--header", "8"], b"headhea");
+    let complaint = folder.complaint(&["--record", "4", "--header-bytes", "8"], b"headhea");
     assert_eq!(complaint, "bshuf: standard input: it has 7 bytes, and no header of 8");
 }
 

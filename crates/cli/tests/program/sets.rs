@@ -192,7 +192,7 @@ fn folders_and_lists_are_read() {
     let complaint = folder.complaint(&["--files0-from", "-"], b"");
     assert_eq!(complaint, "bshuf: -: names no files");
     let complaint = folder.complaint(&["--files0-from", "-"], b"a\0\0b");
-    assert_eq!(complaint, "bshuf: -: has a name without characters");
+    assert_eq!(complaint, "bshuf: -: has an empty name");
     assert_eq!(folder.run(&["--files0-from", "list", "text"], b"").code, 1);
     fs::create_dir(folder.path("empty")).unwrap();
     let complaint = folder.complaint(&["empty"], b"");
@@ -291,7 +291,7 @@ fn records_of_all_kinds_are_shuffled_and_put_back() {
         assert!(undone == text, "{options:?}");
     }
     let complaint = folder.complaint(&["--fastq"], b"@1\nAC\n+\n!!\n@2\nAC\n+\n!\n");
-    let why = "record 2 is no read of FASTQ: it has 2 bases and 1 qualities";
+    let why = "record 2 is not a read of FASTQ: it has 2 bases and 1 qualities";
     assert_eq!(complaint, format!("bshuf: standard input: {why}"));
     let complaint = folder.complaint(&["--lines-per-record", "4"], b"1\n2\n3\n4\n5\n");
     let why = "record 2 has 1 of its 4 lines: the input ends there";
@@ -368,7 +368,7 @@ fn samples_of_archives_stay_together() {
     assert!(folder.output(&["--uneven", "d.tar"], b"").len() > 1024);
     assert_eq!(
         folder.complaint(&["--text", "a.tar"], b""),
-        "bshuf: --text: the inputs have samples of tar, which are no text"
+        "bshuf: --text: the inputs have samples of tar, which are not text"
     );
     assert_eq!(
         folder.complaint(&["--csv", "a.tar"], b""),
@@ -436,7 +436,7 @@ fn shards_joined_are_the_single_output() {
     folder.output(&[&input[..], &head].concat(), b"");
     assert!(joined(&folder, "head") == lines(&expected)[..900].concat());
     let complaint = folder.complaint(&["--undo", "head"], b"");
-    assert_eq!(complaint, "bshuf: head: has a part of the records, which cannot be put back");
+    assert_eq!(complaint, "bshuf: head: has only a part of the records, which cannot be restored");
 }
 
 #[test]

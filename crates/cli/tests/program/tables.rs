@@ -460,8 +460,8 @@ fn files_that_are_no_tables_are_named() {
     // It begins with another color.
     write_ipc(&folder, "blue.arrow", &rows(2));
     for (options, expected) in [
-        (&["text.arrow"][..], "bshuf: text.arrow: is no Arrow IPC file"),
-        (&["empty.feather"], "bshuf: empty.feather: is no Arrow IPC file"),
+        (&["text.arrow"][..], "bshuf: text.arrow: is not an Arrow IPC file"),
+        (&["empty.feather"], "bshuf: empty.feather: is not an Arrow IPC file"),
         (
             &["rows.arrow", "blue.arrow"],
             "bshuf: blue.arrow: column name has another dictionary than in the other tables, and \
@@ -478,15 +478,15 @@ fn files_that_are_no_tables_are_named() {
         ),
         (
             &["-r", "-n", "3", "rows.parquet"],
-            "bshuf: rows.parquet: rows of a table are not repeated",
+            "bshuf: rows.parquet: rows of a table cannot be repeated",
         ),
         (
             &["-z", "rows.parquet"],
-            "bshuf: --zero-terminated: rows of arrays and tables have no such ends",
+            "bshuf: --zero-terminated: rows of arrays and tables do not end with a delimiter",
         ),
         (
             &["--record", "2", "lines", "rows.arrow"],
-            "bshuf: rows.arrow: a Parquet or Arrow file says itself what its rows are: leave out \
+            "bshuf: rows.arrow: a Parquet or Arrow file states what its rows are: leave out \
              --record",
         ),
         (&["--blocks", "2", "lines"], "bshuf: --blocks: there is no Parquet or Arrow file"),

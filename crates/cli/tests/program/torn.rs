@@ -178,7 +178,7 @@ fn folders_are_read_as_they_were_written() {
         assert!(complaint.starts_with(&format!("bshuf: {out}: was written as ")), "{complaint}");
     }
     let complaint = folder.complaint(&["--undo", "--csv=;", "out0"], b"");
-    let why = "rows of CSV with `,` behind a header of 1 line: leave out the options that say";
+    let why = "rows of CSV with `,` after a header of 1 line: leave out the options that say";
     assert_eq!(complaint, format!("bshuf: out0: was written as {why} otherwise"));
     // Folders in folders have indexes too.
     std::fs::create_dir_all(folder.path("in")).unwrap();
@@ -239,8 +239,8 @@ fn pipes_are_not_resumed() {
     use crate::folder::program;
 
     let folder = Folder::new();
-    let why = "is a pipe, of which neither --resume nor --worker can tell whether it has what it \
-               had before: write it to a file first, or leave them out";
+    let why = "is a pipe, whose contents --resume and --worker cannot verify: write it to a file \
+               first, or leave the options out";
     let run = ["--seed", "1", "--output-dir", "out", "--shards", "2"];
     folder.output(&run, b"10\n11\n12\n");
     std::fs::remove_file(folder.path("out/part-00001-of-00002.txt")).unwrap();
@@ -269,7 +269,7 @@ fn names_of_outputs_are_true() {
     let folder = Folder::new();
     folder.write("text", numbered(8));
     folder.write("a.npy", b"");
-    let why = "its name says that it is compressed by gzip, and it would not be: give another \
+    let why = "its name says that it is compressed by gzip, but it would not be: give another \
                name";
     for arguments in [
         &["-e", "a", "b"][..],

@@ -74,7 +74,7 @@ fn pipes_in_a_folder_are_refused_before_they_are_opened() {
         let complaint = folder.complaint(options, b"");
         assert_eq!(
             complaint,
-            "bshuf: data/pipe: is a pipe in a folder, and no file: name it to read it"
+            "bshuf: data/pipe: is a pipe in a folder, not a file: name it to read it"
         );
     }
     assert!(mkfifo("x.parquet").success());
@@ -175,7 +175,7 @@ fn blocks_filled_up_with_zeros_are_read_and_garbage_is_not() {
         folder.write("padded", [&file[..], &[0; 10_240]].concat());
         folder.write("more", [&file[..], b"and more"].concat());
         let complaint = folder.complaint(&["more"], b"");
-        assert!(complaint.starts_with("bshuf: more: has trailing garbage: behind its "));
+        assert!(complaint.starts_with("bshuf: more: has trailing garbage: after its "));
         assert!(complaint.contains(&format!("`{codec} -dc FILE | bshuf`")), "{complaint}");
         let outcome = folder.run(&["padded"], b"");
         if is_filled_up {

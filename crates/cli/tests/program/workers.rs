@@ -322,7 +322,7 @@ fn workers_are_refused_where_they_cannot_work() {
     let said = |options: &[&str], worker| complaint(&folder, options, worker, "count");
     assert_eq!(
         said(&["text"], "0/2"),
-        "bshuf: --worker: the workers do not talk: give all of them the same --seed"
+        "bshuf: --worker: the workers do not communicate: give all of them the same --seed"
     );
     let seed = ["--seed", "5", "text"];
     assert_eq!(said(&seed, "0/100001"), "bshuf: --worker: there are at most 100000");

@@ -25,7 +25,7 @@ fn counts<'s>(open: impl Fn(u64) -> Dataset<'s>, workers: u64) -> Vec<Value> {
 }
 
 /// The shards that workers write.
-pub(super) fn run(run: &Run, files: &[Held], workers: u64, is_compressed: bool) -> Vec<Held> {
+pub(super) fn run(run: &Run, files: &[Held], workers: u64, codec: BlockCodec) -> Vec<Held> {
     let folder = tempfile::tempdir().unwrap();
     let path = |worker: u64| folder.path().join(format!("bundle {worker}"));
     // Long inputs are divided.
@@ -39,7 +39,7 @@ pub(super) fn run(run: &Run, files: &[Held], workers: u64, is_compressed: bool) 
         let set = open(worker);
         let inputs = set.share(worker, workers);
         assert!(Bundle::open(&path(worker), "run").unwrap().is_none());
-        let summary = set.distribute(&inputs, known(), &path(worker), is_compressed, &()).unwrap();
+        let summary = set.distribute(&inputs, known(), &path(worker), codec, &()).unwrap();
         let bundle = Bundle::open(&path(worker), "run").unwrap().unwrap();
         assert_eq!(bundle.records(), summary.items);
     }
@@ -53,7 +53,7 @@ pub(super) fn run(run: &Run, files: &[Held], workers: u64, is_compressed: bool) 
         // The last worker may have most of them.
         let last = (run.shards * (worker + 1) * (worker + 1) / (workers * workers)) as usize;
         let own = shards.range(first..last);
-        let store = TemporaryStore::in_folders(&[std::env::temp_dir()], is_compressed, 0).unwrap();
+        let store = TemporaryStore::in_folders(&[std::env::temp_dir()], codec, 0).unwrap();
         let (shards, compression) = (&own, run.compression);
         let target = ShardTarget { shards, compression, sink: &mut sink };
         let written = set.collect(known(), bundles.collect(), place, store, target, &()).unwrap();
@@ -170,14 +170,15 @@ fn bundles_that_are_not_whole_are_refused() {
     // What an interrupted worker has left goes, and what another has does not.
     fs::write(folder.path().join(".bundle-x"), b"").unwrap();
     fs::write(folder.path().join(".bundle1-x"), b"").unwrap();
-    set.distribute(&[0, 1], known(run.memory), &path, false, &()).unwrap();
+    set.distribute(&[0, 1], known(run.memory), &path, BlockCodec::Plain, &()).unwrap();
     assert!(!folder.path().join(".bundle-x").exists());
     assert!(folder.path().join(".bundle1-x").exists());
-    set.distribute(&[0], known(run.memory), &other, false, &()).unwrap();
+    set.distribute(&[0], known(run.memory), &other, BlockCodec::Plain, &()).unwrap();
 
     let collect = |path: &Path, memory| {
         let bundles = vec![Bundle::open(path, "run").unwrap().unwrap()];
-        let store = TemporaryStore::in_folders(&[std::env::temp_dir()], false, 0).unwrap();
+        let store =
+            TemporaryStore::in_folders(&[std::env::temp_dir()], BlockCodec::Plain, 0).unwrap();
         let (shards, mut sink) = (Shards::single("all", 100_002), Files::default());
         let (shards, compression) = (&shards, Codec::Plain.into());
         let target = ShardTarget { shards, compression, sink: &mut sink };
@@ -211,7 +212,7 @@ fn bundles_that_are_not_whole_are_refused() {
     // Inputs that have changed since they were counted.
     let more = open(&run, &lines(&["a\nb\nc\n", &many]), 0);
     File::create(&other).unwrap();
-    let changed = more.distribute(&[0, 1], known(run.memory), &other, false, &());
+    let changed = more.distribute(&[0, 1], known(run.memory), &other, BlockCodec::Plain, &());
     assert!(matches!(changed, Err(FilesError::Changed)));
     assert_eq!(fs::read(&other).unwrap(), b"");
     let wrong = more.join(&[json!({"counts": [[1, 2]], "ends_added": 0, "left_out": 0})]);

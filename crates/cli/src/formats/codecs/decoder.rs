@@ -2,7 +2,7 @@
 
 use std::io::{self, Cursor, ErrorKind, Read};
 
-use super::super::explained::Explained;
+use super::super::explained::{Explained, reworded};
 use super::super::marks::LONGEST_MARK;
 use super::Codec;
 use super::row::DecoderFault;
@@ -28,7 +28,7 @@ impl Codec {
             0 | 1 => self.one_decoder(file)?,
             _ => Box::new(SideBySide::new(self, file, threads)),
         };
-        let explain = move |error| explained(self, &error);
+        let explain = move |error| explained(self, error);
         Ok(Box::new(Explained { reader: decoder, explain }))
     }
 }
@@ -74,20 +74,20 @@ impl<R: Read> Read for Ended<R> {
 }
 
 /// The error of a decoder, which says what was decoded.
-fn explained(codec: Codec, error: &io::Error) -> io::Error {
+fn explained(codec: Codec, error: io::Error) -> io::Error {
     let why = match error.get_ref().and_then(|error| error.downcast_ref()) {
         _ if error.kind() == ErrorKind::UnexpectedEof => {
             format!("is cut short: its {codec} data do not end")
         }
         Some(DecoderFault::Known(why)) => (*why).to_owned(),
         Some(DecoderFault::Trailing) => format!(
-            "has trailing garbage: behind its {codec} data there are bytes of something else, \
-             which may be lost data: cut them off, or read what is before them by `{codec} -dc \
+            "has trailing garbage: after its {codec} data there are bytes of something else, \
+             which may be lost data: cut them off, or read what is before them with `{codec} -dc \
              FILE | bshuf`"
         ),
         None => format!("its {codec} data are damaged: {error}"),
     };
-    io::Error::new(ErrorKind::InvalidData, why)
+    io::Error::new(ErrorKind::InvalidData, reworded(error, why))
 }
 
 #[cfg(test)]

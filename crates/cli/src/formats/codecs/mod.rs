@@ -28,7 +28,8 @@ const BUFFER: usize = 256 << 10;
 macro_rules! codecs {
     ($($(#[$doc:meta])* $codec:ident: $file:ident,)+) => {
         /// How a file is compressed.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
         pub enum Codec {
             $($(#[$doc])* $codec,)+
         }
