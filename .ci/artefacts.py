@@ -19,6 +19,7 @@ are not there, and says so.
 import argparse
 import datetime
 import gzip
+import hashlib
 import io
 import json
 import os
@@ -60,7 +61,13 @@ def licences(manifest, features, target):
     allowed = tomllib.loads((ROOT / "deny.toml").read_text())["licenses"]["allow"]
     with tempfile.TemporaryDirectory() as folder:
         settings = pathlib.Path(folder) / "about.toml"
-        settings.write_text(f"accepted = {json.dumps(allowed)}\nignore-dev-dependencies = true\nignore-build-dependencies = true\ntargets = {json.dumps([target])}\n")
+        text = f"accepted = {json.dumps(allowed)}\nignore-dev-dependencies = true\nignore-build-dependencies = true\ntargets = {json.dumps([target])}\n"
+        # Below the library's folder are all others, and what was built.
+        text += '[bijective-shuffle.clarify]\nlicense = "MIT OR Apache-2.0"\n'
+        for path, name in [("LICENSE-APACHE", "Apache-2.0"), ("LICENSE-MIT", "MIT")]:
+            digest = hashlib.sha256((ROOT / path).read_bytes()).hexdigest()
+            text += f'[[bijective-shuffle.clarify.files]]\npath = "{path}"\nlicense = "{name}"\nchecksum = "{digest}"\n'
+        settings.write_text(text)
         written = pathlib.Path(folder) / "text"
         run("cargo", "about", "generate", "--locked", "--offline", "--fail", "-c", settings, "-m", manifest,
             *(["--features", features] if features else []), "-o", written, ".ci/about.hbs")

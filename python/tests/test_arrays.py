@@ -335,7 +335,7 @@ def test_out(call, dtype):
     whole = np.zeros((70, 20), dtype=dtype)
     for out in (np.zeros_like(a), np.zeros_like(a, order="F"), whole[:, ::2]):
         assert call(a, out=out) is out and np.array_equal(out, expected)
-    assert not whole[:, 1::2].any() or dtype == "S3"
+    assert np.array_equal(whole[:, 1::2], np.zeros((70, 10), dtype))
     # Itself, and a part of the same memory.
     itself = a.copy()
     assert call(itself, out=itself) is itself and np.array_equal(itself, expected)
@@ -425,7 +425,9 @@ def test_pytorch_is_told_of_each_write_to_a_tensor(monkeypatch, way):
     WRITES[way](tensor)
     assert told == [tensor]
     tensor.array.flags.writeable = False
-    with pytest.raises(bs.ArrayError):
+    # Before 2.1, NumPy itself does not hand out such an array.
+    old = np.lib.NumpyVersion(np.__version__) < "2.1.0"
+    with pytest.raises((TypeError, BufferError) if old else bs.ArrayError):
         WRITES[way](tensor)
     assert told == [tensor]
 

@@ -348,9 +348,10 @@ def is_same(ours, peers):
 
 
 @pytest.mark.filterwarnings("ignore:you are shuffling a 'list':UserWarning")
-@pytest.mark.parametrize("calls,compared,verdict", [case[1:] for case in CASES],
-                         ids=[case[0] for case in CASES])
-def test_a_case_of_numpy(calls, compared, verdict):
+@pytest.mark.parametrize("name,calls,compared,verdict", CASES, ids=[case[0] for case in CASES])
+def test_a_case_of_numpy(name, calls, compared, verdict):
+    if name.startswith("no axis, a ") and np.lib.NumpyVersion(np.__version__) < "2.0.0":
+        pytest.skip("a fault of NumPy before 2.0")
     theirs, own = calls
     peers = outcome(lambda: theirs(np.random.default_rng(SEED)), compared)
     ours = outcome(own, compared)
