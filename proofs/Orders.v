@@ -2,7 +2,7 @@
 
     A family is a number of points and a map on them, for a seed and a length. *)
 
-From Proofs Require Export Keys MulXorshift Grid Affine Walk Compaction Shares.
+From Proofs Require Export Keys MulXorshift Grid Affine Walk Compaction Shares Blocks.
 
 Definition mul_xorshift_of rounds s length :=
   let b := Z.max 2 (bits length) in
@@ -56,6 +56,14 @@ Definition order_of family (s : seed) length := let '(n, f) := family s length i
 (** [CycleWalk] of a family. *)
 Definition walk_of family (s : seed) length :=
   let '(n, f) := family s length in (Z.max 1 length, cycle_walk (Z.max 1 length) n f).
+
+(** [BlockShuffle] of the default family: every window has an epoch of its own. *)
+Definition block_shuffle_of s length block window :=
+  let child := child s domain_blocks in
+  let outer := snd (walk_of standard child (blocks length block)) in
+  let inner w := snd (walk_of standard (at_epoch child (w + 1))
+    (window_length length block window outer w)) in
+  block_shuffle length block window outer inner.
 
 Definition right_family (family : seed -> Z -> Z * maps Z) := forall s length,
   0 <= length <= 2^64 -> let '(n, f) := family s length in length <= n /\ bijection (below n) f.

@@ -138,6 +138,22 @@ def orders():
            f" {numbers(c['items'])})" for c in cases["places"]])
 
 
+def blocks():
+    def shape(c):
+        return ", ".join(str(number(c[k])) for k in ("length", "block", "window"))
+
+    cases = chapter("09-blocks")
+    # Every slot draws the order of its window again.
+    check("block_orders", "fun '(s, n, b, w, expected) =>\n"
+          "  check_list (map (forward (block_shuffle_of s n b w)) (range n)) expected",
+          [f"({seed(c['seed'])}, {shape(c)}, ({numbers(c['head'])}, {number(c['digest'])}))"
+           for c in cases["permutations"] if number(c["length"]) <= 40])
+    check("block_points", "fun '(s, n, b, w, slots, indexes) => let f := block_shuffle_of s n b w in\n"
+          "  equal (map (forward f) slots) indexes && equal (map (inverse f) (firstn 2 indexes)) (firstn 2 slots)",
+          [f"({seed(c['seed'])}, {shape(c)}, {numbers(c['slots'])}, {numbers(c['indexes'])})"
+           for c in cases["points"]])
+
+
 def shares():
     check("shards", "fun '(m, rank, ranks, l) => let s := (m * rank / ranks) in\n"
           "  equal [s; m * (rank + 1) / ranks] l",
@@ -158,4 +174,5 @@ if __name__ == "__main__":
     draws()
     families()
     orders()
+    blocks()
     shares()
