@@ -84,13 +84,15 @@ Proof.
         replace (Z.testbit (if Z.odd y then 2 ^ Z.of_nat k else 0) i) with false.
         -- rewrite (Z.testbit_neg_r _ (i - Z.of_nat (S k))) by lia.
            reflexivity.
-        -- destruct (Z.odd y); [rewrite Z.pow2_bits_false by lia; reflexivity | now rewrite Z.bits_0].
+        -- destruct (Z.odd y); [rewrite Z.pow2_bits_false by lia;
+             reflexivity | now rewrite Z.bits_0].
       * rewrite (Z.testbit_neg_r _ (Z.of_nat k - Z.of_nat (S k))) by lia.
         rewrite Z.sub_diag, Z.bit0_odd, Bool.xorb_false_r.
         destruct (Z.odd y); [now rewrite Z.pow2_bits_true by lia | now rewrite Z.bits_0].
       * replace (Z.testbit (if Z.odd y then 2 ^ Z.of_nat k else 0) i) with false.
         -- rewrite Z.shiftr_spec, Bool.xorb_false_l by lia. f_equal. lia.
-        -- destruct (Z.odd y); [rewrite Z.pow2_bits_false by lia; reflexivity | now rewrite Z.bits_0].
+        -- destruct (Z.odd y); [rewrite Z.pow2_bits_false by lia;
+             reflexivity | now rewrite Z.bits_0].
     + unfold below in *. rewrite Nat2Z.inj_succ, Z.pow_succ_r in Hy by lia.
       rewrite Z.shiftr_div_pow2 by lia. change (2^1) with 2. split.
       * apply Z.div_pos; lia.

@@ -50,7 +50,8 @@ Section Blocks.
 
   Lemma last_position : 0 <= l < blocks /\ forward outer l = blocks - 1.
   Proof.
-    pose proof short_block. destruct (outer_bijection (blocks - 1)) as [_ [A B]]; [unfold below; lia|].
+    pose proof short_block.
+    destruct (outer_bijection (blocks - 1)) as [_ [A B]]; [unfold below; lia|].
     split; [exact A | exact B].
   Qed.
 
@@ -122,7 +123,8 @@ Section Blocks.
         { intros E. apply N. apply (forward_injective (below blocks) outer); auto. lia. }
         unfold e in S. nia.
     - cbn. unfold below in Hx.
-      pose proof (Z.div_mod x block ltac:(lia)) as E. pose proof (Z.mod_pos_bound x block ltac:(lia)).
+      pose proof (Z.div_mod x block ltac:(lia)) as E.
+      pose proof (Z.mod_pos_bound x block ltac:(lia)).
       set (q := x / block) in *. set (d := x mod block) in *.
       assert (Q : 0 <= q < blocks).
       { split; [apply Z.div_pos; lia|]. unfold e in S. destruct (Z.lt_ge_cases q blocks); nia. }
@@ -131,7 +133,8 @@ Section Blocks.
       assert (D : d < (if k =? l then e else block)).
       { destruct (Z.eqb_spec k l) as [K | _]; [|lia]. unfold e.
         assert (q = blocks - 1) by congruence. nia. }
-      pose proof (start_succ k ltac:(lia)) as T. pose proof (start_monotone (k + 1) blocks ltac:(lia)) as U.
+      pose proof (start_succ k ltac:(lia)) as T.
+      pose proof (start_monotone (k + 1) blocks ltac:(lia)) as U.
       rewrite start_end in U. pose proof (start_monotone 0 k ltac:(lia)) as V.
       assert (Z0 : start 0 = 0) by (unfold start; destruct (Z.leb_spec 0 l); lia).
       assert (B : below length (start k + d)) by (unfold below; lia). split; [exact B|].
@@ -165,15 +168,19 @@ Section Blocks.
     rewrite start_end in C. pose proof (start_monotone 0 (w * window) ltac:(nia)) as D.
     assert (Z0 : start 0 = 0).
     { pose proof last_position. unfold start. destruct (Z.leb_spec 0 l); lia. }
-    assert (X : below (window_length w) (x - first)) by (unfold below, window_length; fold first; lia).
+    assert (X : below (window_length w) (x - first))
+      by (unfold below, window_length; fold first; lia).
     assert (Y : below (window_length w) (f (inner w) (x - first))).
-    { destruct (inner_bijection w W ltac:(lia) _ X) as [[G _] [H _]]. destruct F as [-> | ->]; assumption. }
+    { destruct (inner_bijection w W ltac:(lia) _ X) as [[G _] [H _]].
+      destruct F as [-> | ->]; assumption. }
     unfold below, window_length in Y. fold first in Y.
-    assert (Z1 : below length (first + f (inner w) (x - first))) by (unfold below; fold first in D; lia).
+    assert (Z1 : below length (first + f (inner w) (x - first)))
+      by (unfold below; fold first in D; lia).
     split; [exact Z1|]. split; [|exact X].
     pose proof (position_is _ (w * window) (Z.min ((w + 1) * window) blocks) Z1 ltac:(lia)
       ltac:(fold first; lia)) as R.
-    symmetry. apply (Z.div_unique_pos _ _ _ (position (first + f (inner w) (x - first)) - w * window)); nia.
+    symmetry.
+    apply (Z.div_unique_pos _ _ _ (position (first + f (inner w) (x - first)) - w * window)); nia.
   Qed.
 
   Theorem windows_bijection : bijection (below length) windows.
@@ -185,7 +192,8 @@ Section Blocks.
       pose proof (Z.mod_pos_bound (position x) window ltac:(lia)).
       assert (0 <= position x / window) by (apply Z.div_pos; lia).
       rewrite B. set (w := position x / window) in *. set (first := start (w * window)) in *.
-      replace (first + forward (inner w) (x - first) - first) with (forward (inner w) (x - first)) by ring.
+      replace (first + forward (inner w) (x - first) - first) with (forward (inner w) (x - first))
+        by ring.
       destruct (inner_bijection w ltac:(lia) ltac:(lia) _ C) as [[_ D] _]. rewrite D. ring.
     - destruct (window_cancels x inverse Hx (or_intror eq_refl)) as [A [B C]]. split; [exact A|].
       pose proof (position_bounds x Hx).
@@ -193,7 +201,8 @@ Section Blocks.
       pose proof (Z.mod_pos_bound (position x) window ltac:(lia)).
       assert (0 <= position x / window) by (apply Z.div_pos; lia).
       rewrite B. set (w := position x / window) in *. set (first := start (w * window)) in *.
-      replace (first + inverse (inner w) (x - first) - first) with (inverse (inner w) (x - first)) by ring.
+      replace (first + inverse (inner w) (x - first) - first) with (inverse (inner w) (x - first))
+        by ring.
       destruct (inner_bijection w ltac:(lia) ltac:(lia) _ C) as [_ [_ D]]. rewrite D. ring.
   Qed.
 

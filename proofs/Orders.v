@@ -51,7 +51,8 @@ Definition standard s length :=
   if length <=? 256 then table_of s length else mul_xorshift_of 10 s length.
 
 (** [Permutation::new] of a family, and of the default one. *)
-Definition order_of family (s : seed) length := let '(n, f) := family s length in compact f n length.
+Definition order_of family (s : seed) length :=
+  let '(n, f) := family s length in compact f n length.
 
 (** [CycleWalk] of a family. *)
 Definition walk_of family (s : seed) length :=
@@ -150,7 +151,8 @@ Definition check_points (family : seed -> Z -> Z * maps Z) '(s, length, last, sl
 Definition check_list l '(head, expected) :=
   (equal (firstn (length head) l) head && (digest l =? expected))%bool.
 
-Definition check_order family '(s, length, expected) := check_list (order_of family s length) expected.
+Definition check_order family '(s, length, expected) :=
+  check_list (order_of family s length) expected.
 
 Definition check_walk family '(s, length, expected) :=
   let '(n, f) := walk_of family s length in check_list (map (forward f) (range length)) expected.
