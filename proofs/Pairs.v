@@ -349,6 +349,59 @@ Proof.
     destruct (filter (takes b x y u v) (round_keys b)); [destruct I | cbn; lia].
 Qed.
 
+(** Differences of one class: one is the other times a number that is 1 or 7 modulo 8. *)
+Definition same_class b d d' :=
+  exists g, (g mod 8 = 1 \/ g mod 8 = 7) /\ (g * d) mod 2^b = d' mod 2^b.
+
+Lemma class_odd g : g mod 8 = 1 \/ g mod 8 = 7 -> odd g.
+Proof.
+  intros H. unfold odd. pose proof (Z.div_mod g 8). pose proof (Z.div_mod g 2).
+  pose proof (Z.mod_pos_bound g 2). destruct H; lia.
+Qed.
+
+Lemma same_class_sym b d d' : 3 <= b <= 64 -> same_class b d d' -> same_class b d' d.
+Proof.
+  intros Hb [g [R E]]. pose proof (pow2_pos b ltac:(lia)) as Hn.
+  pose proof (odd_inverse_right g b (class_odd g R) ltac:(lia)) as I.
+  exists (odd_inverse g b). generalize dependent (odd_inverse g b). intros i I. split.
+  - apply (f_equal (fun z => z mod 8)) in I. rewrite !mod8 in I by lia.
+    rewrite Z.mul_mod in I by lia. change (1 mod 8) with 1 in I.
+    pose proof (Z.mod_pos_bound i 8 ltac:(lia)) as B. set (j := i mod 8) in *. clearbody j.
+    assert (C : j = 0 \/ j = 1 \/ j = 2 \/ j = 3 \/ j = 4 \/ j = 5 \/ j = 6 \/ j = 7) by lia.
+    destruct R as [R | R]; rewrite R in I;
+      destruct C as [-> | [-> | [-> | [-> | [-> | [-> | [-> | ->]]]]]]];
+      auto; vm_compute in I; discriminate.
+  - rewrite <- Z.mul_mod_idemp_r, <- E, Z.mul_mod_idemp_r by lia.
+    replace (i * (g * d)) with (g * i * d) by ring.
+    rewrite <- Z.mul_mod_idemp_l, I, Z.mul_mod_idemp_l by lia. f_equal. ring.
+Qed.
+
+Lemma class_reached b x y u v u' v' : 3 <= b <= 64 ->
+  below (2^b) u -> below (2^b) v -> below (2^b) u' -> below (2^b) v' ->
+  same_class b (v - u) (v' - u') -> (0 < ways b x y u v)%nat -> (0 < ways b x y u' v')%nat.
+Proof.
+  intros Hb Hu Hv Hu' Hv' [g [R E]] P. pose proof (pow2_pos b ltac:(lia)) as Hn.
+  apply pair_reached in P; auto. destruct P as [a [_ [Q F]]].
+  apply pair_reached; auto. exists ((a * g) mod 2^b). repeat split; try (apply mod_below; lia).
+  - rewrite mod8, Z.mul_mod by lia. destruct R as [-> | ->], Q as [-> | ->]; cbn; auto.
+  - rewrite Z.mul_mod_idemp_l by lia. replace (a * g * (y - x)) with (g * (a * (y - x))) by ring.
+    rewrite <- Z.mul_mod_idemp_r, F, Z.mul_mod_idemp_r by lia. exact E.
+Qed.
+
+(** Whatever two points were before the round: pairs whose differences are of one class are reached
+    by equally many keys. So after any number of rounds the law of a pair is one on classes. *)
+Theorem class_uniform b x y u v u' v' : 3 <= b <= 64 ->
+  below (2^b) u -> below (2^b) v -> below (2^b) u' -> below (2^b) v' ->
+  same_class b (v - u) (v' - u') -> ways b x y u v = ways b x y u' v'.
+Proof.
+  intros Hb Hu Hv Hu' Hv' C. pose proof (class_reached b x y u v u' v' Hb Hu Hv Hu' Hv' C) as A.
+  apply same_class_sym in C; [|exact Hb].
+  pose proof (class_reached b x y u' v' u v Hb Hu' Hv' Hu Hv C) as B.
+  destruct (Nat.eq_0_gt_0_cases (ways b x y u v)) as [E | P].
+  - destruct (Nat.eq_0_gt_0_cases (ways b x y u' v')) as [F | Q]; [congruence|]. apply B in Q. lia.
+  - apply pair_uniform; auto.
+Qed.
+
 (** The same for two items, whose order is that of their slots. Here the first round decides. *)
 Definition slot_of b first rest item := inverse (mul_xorshift b (first :: rest)) item.
 
