@@ -66,12 +66,15 @@ Definition block_shuffle_of s length block window :=
     (window_length length block window outer w)) in
   block_shuffle length block window outer inner.
 
-Definition right_family (family : seed -> Z -> Z * maps Z) := forall s length,
-  0 <= length <= 2^64 -> let '(n, f) := family s length in length <= n /\ bijection (below n) f.
+(** A bijection with room for the length; and a family that gives one for every seed and length. *)
+Definition right (family : seed -> Z -> Z * maps Z) s length :=
+  let '(n, f) := family s length in length <= n /\ bijection (below n) f.
+
+Definition right_family family := forall s length, 0 <= length <= 2^64 -> right family s length.
 
 Theorem mul_xorshift_of_right rounds : right_family (mul_xorshift_of rounds).
 Proof.
-  intros s length H. unfold mul_xorshift_of.
+  intros s length H. unfold right, mul_xorshift_of.
   edestruct mul_xorshift_family_bijection as [B L]; [apply H | split; [exact L | exact B]].
 Qed.
 
@@ -83,27 +86,27 @@ Qed.
 
 Theorem variable_philox_of_right : right_family variable_philox_of.
 Proof.
-  intros s length H. unfold variable_philox_of.
+  intros s length H. unfold right, variable_philox_of.
   pose proof (bits_le64 length). pose proof (bits_nonneg length).
   split; [apply power_room | apply variable_philox_bijection; lia].
 Qed.
 
 Theorem random_sign_of_right : right_family random_sign_of.
 Proof.
-  intros s length H. unfold random_sign_of.
+  intros s length H. unfold right, random_sign_of.
   pose proof (bits_le64 length). pose proof (bits_nonneg length).
   split; [apply power_room | apply random_sign_bijection, variable_philox_bijection; lia].
 Qed.
 
 Theorem grid_of_right : right_family grid_of.
 Proof.
-  intros s length H. unfold grid_of.
+  intros s length H. unfold right, grid_of.
   edestruct grid_family_bijection as [B L]; [apply H | split; [exact L | exact B]].
 Qed.
 
 Theorem lcg_of_right : right_family lcg_of.
 Proof.
-  intros s length H. unfold lcg_of.
+  intros s length H. unfold right, lcg_of.
   pose proof (bits_le64 length). pose proof (bits_nonneg length).
   split; [apply power_room|]. apply affine_bijection; [lia|].
   unfold odd. replace (2 ^ Z.max 1 (bits length)) with (2 ^ (1 + (Z.max 1 (bits length) - 1)))
@@ -113,19 +116,43 @@ Proof.
   rewrite Z.rem_mul_r, (Z.mul_comm 2), Z.mod_add, Z.mod_mod by lia. apply make_odd_odd.
 Qed.
 
-(** Every family gives an order: the compaction has each index once. *)
-Theorem order_of_right family s length : right_family family -> 0 <= length <= 2^64 ->
+(** The default family, and [Table]: where the draw ends. *)
+Definition draw_ends s length :=
+  draw length (wide (stream s (domain_exact length) (length / 4 + 8))) <> None.
+
+Theorem table_of_right s length : right_seed s -> 0 <= length <= 2^33 -> draw_ends s length ->
+  bijection (below (Z.max 1 length)) (snd (table_of s length)).
+Proof.
+  intros Hs L D. unfold draw_ends in D. unfold table_of.
+  destruct (draw length _) as [[v rest]|] eqn:E; [|now contradiction D]. cbn [snd].
+  apply table_bijection. destruct (Z.eqb_spec length 0) as [-> | N]; [reflexivity|].
+  rewrite Z.max_r by lia. eapply draw_permutation; [|exact E].
+  apply key_stream_right; [exact Hs | apply domain_exact_below|].
+  pose proof (Z.div_lt_upper_bound length 4 (2^31 + 1)). lia.
+Qed.
+
+Theorem standard_right s length : right_seed s -> 0 <= length <= 2^64 ->
+  (length <= 256 -> draw_ends s length) -> right standard s length.
+Proof.
+  intros Hs L D. unfold right, standard. destruct (Z.leb_spec length 256) as [S | B].
+  - pose proof (table_of_right s length Hs ltac:(lia) (D S)) as T. unfold table_of in *.
+    destruct (draw length _) as [[v rest]|]; (split; [lia | exact T]).
+  - exact (mul_xorshift_of_right 10 s length L).
+Qed.
+
+(** Whatever is right gives an order: the compaction has each index once. *)
+Theorem order_of_right family s length : right family s length -> 0 <= length ->
   Permutation (order_of family s length) (range length).
 Proof.
-  intros H L. specialize (H s length L). unfold order_of. destruct (family s length) as [n f].
+  intros H L. unfold right in H. unfold order_of. destruct (family s length) as [n f].
   destruct H as [Hl Hf]. apply compact_permutation; [exact Hf | lia].
 Qed.
 
-(** Every family walks: random access to an order of exactly the length. *)
-Theorem walk_of_right family s length : right_family family -> 1 <= length <= 2^64 ->
+(** And it walks: random access to an order of exactly the length. *)
+Theorem walk_of_right family s length : right family s length -> 1 <= length ->
   bijection (below length) (snd (walk_of family s length)).
 Proof.
-  intros H L. specialize (H s length ltac:(lia)). unfold walk_of.
+  intros H L. unfold right in H. unfold walk_of.
   destruct (family s length) as [n f]. destruct H as [Hl Hf]. cbn [snd].
   rewrite Z.max_r by lia. now apply cycle_walk_bijection.
 Qed.
