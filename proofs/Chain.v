@@ -2,7 +2,8 @@
     bits: the distance of the worst pair of slots from a uniform pair, after 10 rounds.
 
     The numbers follow from the definitions by computation alone, in exact whole numbers. That the
-    chain is the law of a pair is proved on that page; Pairs.v has the steps that are proved here. *)
+    chain is the law of a pair is proved on that page. Pairs.v has the steps that are proved in
+    Coq. *)
 
 From Coq Require Import FMapPositive.
 From Proofs Require Import Pairs.
@@ -36,7 +37,7 @@ Section Chain.
   Definition count_of (m : PositiveMap.t Z) k :=
     match PositiveMap.find k m with Some c => c | None => 0 end.
 
-  (** How many pairs with a difference of one class have a difference of another after a xorshift. *)
+  (** How many pairs with a difference of one class have one of another after a xorshift. *)
   Definition moves t :=
     let points := map (fun y => (y, y ^^ (y >> t))) (range n) in
     let table := fold_left (fun m '(y, x) => PositiveMap.add (Z.to_pos (y + 1)) x m) points

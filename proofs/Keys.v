@@ -1,7 +1,7 @@
 (** Chapters 2 and 3: Philox4x32-10, and the words that a seed, an epoch and a domain determine.
 
-    Their values matter to no theorem; that they are words of 32 bits is all that is proved. They are
-    here so that the maps of the other files can be run from seeds, and compared with what the
+    Their values matter to no theorem. All that is proved is that they are words of 32 bits. They
+    are here so that the maps of the other files can be run from seeds, and compared with what the
     library gives. *)
 
 From Proofs Require Export Words.

@@ -34,9 +34,11 @@ Definition lcg_of s length :=
   let words := wide (stream s (domain_width (bits length)) 1) in
   (2^b, affine b (make_odd (nth 0 words 0) mod 2^b) (nth 1 words 0 mod 2^b)).
 
+(** More words than any seed of the vectors takes. *)
+Definition affine_words s length :=
+  wide (stream s (domain_width (bits length)) (bits length / 2 + 16)).
 Definition affine_of s length :=
-  let b := bits length in
-  (2^b, affine_drawn b (wide (stream s (domain_width b) (b / 2 + 16)))).
+  (2 ^ bits length, affine_drawn (bits length) (affine_words s length)).
 
 (** The words are more than any seed of the vectors takes. If they were too few, the table would be
     empty, and a vector would show it. *)
@@ -114,6 +116,15 @@ Proof.
   rewrite Z.pow_add_r by lia. change (2^1) with 2.
   pose proof (pow2_pos (Z.max 1 (bits length) - 1)).
   rewrite Z.rem_mul_r, (Z.mul_comm 2), Z.mod_add, Z.mod_mod by lia. apply make_odd_odd.
+Qed.
+
+(** [Affine], if there were words for all columns. *)
+Theorem affine_of_right s n :
+  Z.of_nat (length (fst (fst (draw_columns (bits n) 0 (affine_words s n) [])))) = bits n ->
+  right affine_of s n.
+Proof.
+  intros E. split; [apply bits_above|].
+  apply affine_drawn_bijection; [apply bits_nonneg | exact E].
 Qed.
 
 (** The default family, and [Table]: where the draw ends. *)
