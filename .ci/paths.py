@@ -29,7 +29,7 @@ import tomllib
 SLASHES, HASH = re.compile(r"\s*(//|/?\*)"), re.compile(r"\s*#")
 COMMENTS = dict.fromkeys([".rs", ".ts", ".mjs", ".c", ".h", ".hpp", ".cpp", ".cu", ".cuh", ".wgsl"], SLASHES)
 COMMENTS |= dict.fromkeys([".py", ".toml", ".yml", ""], HASH)
-FOLDERS = r"(?:src|gpu|docs|tests|benches|crates|examples|fuzz|python|js|\.ci)"
+FOLDERS = r"(?:src|gpu|docs|tests|benches|crates|examples|fuzz|python|js|proofs|\.ci)"
 PATH = re.compile(rf"(?<![\w./@<-]){FOLDERS}/[\w./-]*\w")
 CODE = re.compile(rf"(?<=`){FOLDERS}/[\w./-]*\w(?=/?`)")
 TARGET = re.compile(r"(?:--(?:bench|bin|example|test) +|-p +(?=bijective-))([a-z][\w-]*\w)")

@@ -22,7 +22,8 @@ Qed.
 
 Lemma survivors_range n m : 0 <= m <= n -> survivors m (range n) = range m.
 Proof.
-  intros H. unfold survivors, range. replace (Z.to_nat n) with (Z.to_nat m + Z.to_nat (n - m))%nat by lia.
+  intros H. unfold survivors, range.
+  replace (Z.to_nat n) with (Z.to_nat m + Z.to_nat (n - m))%nat by lia.
   rewrite seq_app, map_app, filter_app. cbn [Nat.add].
   assert (A : forall l, (forall x, In x l -> x < m) -> filter (fun x => x <? m) l = l).
   { induction l as [|x l IH]; intros B; cbn; [reflexivity|].
@@ -96,7 +97,8 @@ Qed.
 (** A shorter order of the same bijection is a longer one without the indexes that are too large. *)
 Theorem compact_shorter f n m k : k <= m -> compact f n k = survivors k (compact f n m).
 Proof.
-  intros H. unfold compact, survivors. induction (map (forward f) (range n)) as [|x l IH]; [reflexivity|].
+  intros H. unfold compact, survivors.
+  induction (map (forward f) (range n)) as [|x l IH]; [reflexivity|].
   cbn. destruct (Z.ltb_spec x m), (Z.ltb_spec x k) as [L | L]; cbn; rewrite ?IH; try lia; auto.
   - destruct (Z.ltb_spec x k); [reflexivity | lia].
   - destruct (Z.ltb_spec x k); [lia | reflexivity].

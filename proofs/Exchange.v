@@ -66,13 +66,15 @@ Section Exchange.
     cbn [map place]. rewrite H. cbn [held filter]. rewrite Z.eqb_refl.
     rewrite IH; [reflexivity|]. intros s. destruct (Z.eqb_spec s (owner index)) as [-> | N].
     - reflexivity.
-    - rewrite H. cbn [held filter]. destruct (Z.eqb_spec (owner index) s); [congruence | reflexivity].
+    - rewrite H. cbn [held filter].
+      destruct (Z.eqb_spec (owner index) s); [congruence | reflexivity].
   Qed.
 
   (** A rank need not know the others' items for it: with [first] and [stop] as bounds of its
       indexes, these are the survivors of the bijection in that interval. *)
   Theorem packed_by_own_right f n m first stop s : stop <= m ->
-    (forall index, below m index -> (owner index =? s) = ((first <=? index) && (index <? stop))%bool) ->
+    (forall index, below m index ->
+      (owner index =? s) = ((first <=? index) && (index <? stop))%bool) ->
     (forall x, below n x -> 0 <= forward f x) ->
     held s (compact f n m) =
       filter (fun index => ((first <=? index) && (index <? stop))%bool) (map (forward f) (range n)).
@@ -92,7 +94,8 @@ Theorem exchange_right owner p bound ranks : 0 <= ranks ->
   (forall r, 0 <= r < ranks -> bound r <= bound (r + 1)) ->
   bound 0 = 0 -> bound ranks = Z.of_nat (length p) ->
   flat_map (fun t => match place (map owner (segment p bound t))
-    (fun s => held owner s (segment p bound t)) with Some l => l | None => [] end) (range ranks) = p.
+    (fun s => held owner s (segment p bound t))
+      with Some l => l | None => [] end) (range ranks) = p.
 Proof.
   intros Hr M B0 B1. etransitivity; [|apply (segments_whole p bound ranks Hr M B0 B1)].
   apply flat_map_ext. intros t. now rewrite delivered_once.

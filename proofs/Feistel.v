@@ -1,4 +1,5 @@
-(** The family [VariablePhilox] of chapter 5, a Feistel network on uneven halves, and [RandomSign]. *)
+(** The families [VariablePhilox] of chapter 5, a Feistel network on uneven halves, and
+    [RandomSign]. *)
 
 From Proofs Require Export Words.
 
@@ -137,7 +138,8 @@ Proof.
   intros HL Hl. assert (U := low_unit L HL). pose proof (pow2_pos L).
   rewrite <- Z.mul_mod_idemp_l, low_product, Z.mul_mod_idemp_l by lia.
   generalize dependent (odd_inverse (low M) 32). intros i U.
-  rewrite (Z.mul_comm M), <- Z.mul_assoc, <- Z.mul_mod_idemp_r, U, Z.mul_mod_idemp_r, Z.mul_1_r by lia.
+  rewrite (Z.mul_comm M), <- Z.mul_assoc, <- Z.mul_mod_idemp_r, U, Z.mul_mod_idemp_r, Z.mul_1_r
+    by lia.
   now apply Z.mod_small.
 Qed.
 

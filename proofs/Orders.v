@@ -2,7 +2,7 @@
 
     A family is a number of points and a map on them, for a seed and a length. *)
 
-From Proofs Require Export Keys MulXorshift Grid Affine Walk Compaction Shares.
+From Proofs Require Export Keys MulXorshift Grid Affine Walk Compaction Shares Blocks.
 
 Definition mul_xorshift_of rounds s length :=
   let b := Z.max 2 (bits length) in
@@ -34,9 +34,11 @@ Definition lcg_of s length :=
   let words := wide (stream s (domain_width (bits length)) 1) in
   (2^b, affine b (make_odd (nth 0 words 0) mod 2^b) (nth 1 words 0 mod 2^b)).
 
+(** More words than any seed of the vectors takes. *)
+Definition affine_words s length :=
+  wide (stream s (domain_width (bits length)) (bits length / 2 + 16)).
 Definition affine_of s length :=
-  let b := bits length in
-  (2^b, affine_drawn b (wide (stream s (domain_width b) (b / 2 + 16)))).
+  (2 ^ bits length, affine_drawn (bits length) (affine_words s length)).
 
 (** The words are more than any seed of the vectors takes. If they were too few, the table would be
     empty, and a vector would show it. *)
@@ -51,18 +53,30 @@ Definition standard s length :=
   if length <=? 256 then table_of s length else mul_xorshift_of 10 s length.
 
 (** [Permutation::new] of a family, and of the default one. *)
-Definition order_of family (s : seed) length := let '(n, f) := family s length in compact f n length.
+Definition order_of family (s : seed) length :=
+  let '(n, f) := family s length in compact f n length.
 
 (** [CycleWalk] of a family. *)
 Definition walk_of family (s : seed) length :=
   let '(n, f) := family s length in (Z.max 1 length, cycle_walk (Z.max 1 length) n f).
 
-Definition right_family (family : seed -> Z -> Z * maps Z) := forall s length,
-  0 <= length <= 2^64 -> let '(n, f) := family s length in length <= n /\ bijection (below n) f.
+(** [BlockShuffle] of the default family: every window has an epoch of its own. *)
+Definition block_shuffle_of s length block window :=
+  let child := child s domain_blocks in
+  let outer := snd (walk_of standard child (blocks length block)) in
+  let inner w := snd (walk_of standard (at_epoch child (w + 1))
+    (window_length length block window outer w)) in
+  block_shuffle length block window outer inner.
+
+(** A bijection with room for the length; and a family that gives one for every seed and length. *)
+Definition right (family : seed -> Z -> Z * maps Z) s length :=
+  let '(n, f) := family s length in length <= n /\ bijection (below n) f.
+
+Definition right_family family := forall s length, 0 <= length <= 2^64 -> right family s length.
 
 Theorem mul_xorshift_of_right rounds : right_family (mul_xorshift_of rounds).
 Proof.
-  intros s length H. unfold mul_xorshift_of.
+  intros s length H. unfold right, mul_xorshift_of.
   edestruct mul_xorshift_family_bijection as [B L]; [apply H | split; [exact L | exact B]].
 Qed.
 
@@ -74,27 +88,27 @@ Qed.
 
 Theorem variable_philox_of_right : right_family variable_philox_of.
 Proof.
-  intros s length H. unfold variable_philox_of.
+  intros s length H. unfold right, variable_philox_of.
   pose proof (bits_le64 length). pose proof (bits_nonneg length).
   split; [apply power_room | apply variable_philox_bijection; lia].
 Qed.
 
 Theorem random_sign_of_right : right_family random_sign_of.
 Proof.
-  intros s length H. unfold random_sign_of.
+  intros s length H. unfold right, random_sign_of.
   pose proof (bits_le64 length). pose proof (bits_nonneg length).
   split; [apply power_room | apply random_sign_bijection, variable_philox_bijection; lia].
 Qed.
 
 Theorem grid_of_right : right_family grid_of.
 Proof.
-  intros s length H. unfold grid_of.
+  intros s length H. unfold right, grid_of.
   edestruct grid_family_bijection as [B L]; [apply H | split; [exact L | exact B]].
 Qed.
 
 Theorem lcg_of_right : right_family lcg_of.
 Proof.
-  intros s length H. unfold lcg_of.
+  intros s length H. unfold right, lcg_of.
   pose proof (bits_le64 length). pose proof (bits_nonneg length).
   split; [apply power_room|]. apply affine_bijection; [lia|].
   unfold odd. replace (2 ^ Z.max 1 (bits length)) with (2 ^ (1 + (Z.max 1 (bits length) - 1)))
@@ -104,19 +118,52 @@ Proof.
   rewrite Z.rem_mul_r, (Z.mul_comm 2), Z.mod_add, Z.mod_mod by lia. apply make_odd_odd.
 Qed.
 
-(** Every family gives an order: the compaction has each index once. *)
-Theorem order_of_right family s length : right_family family -> 0 <= length <= 2^64 ->
+(** [Affine], if there were words for all columns. *)
+Theorem affine_of_right s n :
+  Z.of_nat (length (fst (fst (draw_columns (bits n) 0 (affine_words s n) [])))) = bits n ->
+  right affine_of s n.
+Proof.
+  intros E. split; [apply bits_above|].
+  apply affine_drawn_bijection; [apply bits_nonneg | exact E].
+Qed.
+
+(** The default family, and [Table]: where the draw ends. *)
+Definition draw_ends s length :=
+  draw length (wide (stream s (domain_exact length) (length / 4 + 8))) <> None.
+
+Theorem table_of_right s length : right_seed s -> 0 <= length <= 2^33 -> draw_ends s length ->
+  bijection (below (Z.max 1 length)) (snd (table_of s length)).
+Proof.
+  intros Hs L D. unfold draw_ends in D. unfold table_of.
+  destruct (draw length _) as [[v rest]|] eqn:E; [|now contradiction D]. cbn [snd].
+  apply table_bijection. destruct (Z.eqb_spec length 0) as [-> | N]; [reflexivity|].
+  rewrite Z.max_r by lia. eapply draw_permutation; [|exact E].
+  apply key_stream_right; [exact Hs | apply domain_exact_below|].
+  pose proof (Z.div_lt_upper_bound length 4 (2^31 + 1)). lia.
+Qed.
+
+Theorem standard_right s length : right_seed s -> 0 <= length <= 2^64 ->
+  (length <= 256 -> draw_ends s length) -> right standard s length.
+Proof.
+  intros Hs L D. unfold right, standard. destruct (Z.leb_spec length 256) as [S | B].
+  - pose proof (table_of_right s length Hs ltac:(lia) (D S)) as T. unfold table_of in *.
+    destruct (draw length _) as [[v rest]|]; (split; [lia | exact T]).
+  - exact (mul_xorshift_of_right 10 s length L).
+Qed.
+
+(** Whatever is right gives an order: the compaction has each index once. *)
+Theorem order_of_right family s length : right family s length -> 0 <= length ->
   Permutation (order_of family s length) (range length).
 Proof.
-  intros H L. specialize (H s length L). unfold order_of. destruct (family s length) as [n f].
+  intros H L. unfold right in H. unfold order_of. destruct (family s length) as [n f].
   destruct H as [Hl Hf]. apply compact_permutation; [exact Hf | lia].
 Qed.
 
-(** Every family walks: random access to an order of exactly the length. *)
-Theorem walk_of_right family s length : right_family family -> 1 <= length <= 2^64 ->
+(** And it walks: random access to an order of exactly the length. *)
+Theorem walk_of_right family s length : right family s length -> 1 <= length ->
   bijection (below length) (snd (walk_of family s length)).
 Proof.
-  intros H L. specialize (H s length ltac:(lia)). unfold walk_of.
+  intros H L. unfold right in H. unfold walk_of.
   destruct (family s length) as [n f]. destruct H as [Hl Hf]. cbn [snd].
   rewrite Z.max_r by lia. now apply cycle_walk_bijection.
 Qed.
@@ -142,7 +189,8 @@ Definition check_points (family : seed -> Z -> Z * maps Z) '(s, length, last, sl
 Definition check_list l '(head, expected) :=
   (equal (firstn (length head) l) head && (digest l =? expected))%bool.
 
-Definition check_order family '(s, length, expected) := check_list (order_of family s length) expected.
+Definition check_order family '(s, length, expected) :=
+  check_list (order_of family s length) expected.
 
 Definition check_walk family '(s, length, expected) :=
   let '(n, f) := walk_of family s length in check_list (map (forward f) (range length)) expected.

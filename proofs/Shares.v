@@ -1,4 +1,4 @@
-(** Shards, divisions, strides and the sampler of chapters 8 and 10: every place goes to one rank. *)
+(** Shards, divisions, strides and the sampler of chapters 8 and 10: each place goes to one rank. *)
 
 From Proofs Require Export Uniform.
 
@@ -52,7 +52,8 @@ Definition dealt t length ranks batch consumed :=
 
 Lemma piece_zero n : piece 0 n = range n.
 Proof.
-  unfold piece. rewrite Z.sub_0_r. rewrite <- (map_id (range n)) at 2. apply map_ext. intros x. ring.
+  unfold piece. rewrite Z.sub_0_r. rewrite <- (map_id (range n)) at 2. apply map_ext. intros x.
+  ring.
 Qed.
 
 Lemma piece_app a b c : a <= b <= c -> piece a b ++ piece b c = piece a c.
@@ -69,7 +70,8 @@ Theorem division_once (bound : Z -> Z) ranks : 0 <= ranks ->
 Proof.
   intros Hr. pattern ranks. apply natlike_ind; [| |exact Hr].
   - intros _. unfold piece. now rewrite Z.sub_diag.
-  - intros n Hn IH M. unfold Z.succ. rewrite range_succ, flat_map_app, IH by (auto; intros; apply M; lia).
+  - intros n Hn IH M. unfold Z.succ.
+    rewrite range_succ, flat_map_app, IH by (auto; intros; apply M; lia).
     cbn [flat_map]. rewrite app_nil_r. apply piece_app. split; [|apply M; lia].
     clear IH. revert M. pattern n. apply natlike_ind; [lia| |exact Hn].
     intros k Hk IH M. unfold Z.succ in *. transitivity (bound k); [|apply M; lia].
@@ -177,14 +179,16 @@ Proof.
         -- apply step_once; lia.
         -- apply IH; lia.
         -- rewrite <- map_app. apply Permutation_refl'. f_equal.
-           assert (D : dealt t length ranks batch (consumed + whole) = dealt t length ranks batch consumed).
+           assert (D : dealt t length ranks batch (consumed + whole) =
+             dealt t length ranks batch consumed).
            { unfold dealt. fold whole.
              replace (length - consumed) with (length - (consumed + whole) + 1 * whole) by ring.
              rewrite Z.div_add, Z.mod_add by lia. ring. }
            rewrite D. apply piece_app. split; [lia|]. rewrite <- D. unfold dealt. fold whole.
            pose proof (Z.div_pos (length - (consumed + whole)) whole).
            pose proof (Z.mod_pos_bound (length - (consumed + whole)) whole W).
-           pose proof (tail_places_nonneg t ranks batch ((length - (consumed + whole)) mod whole) Hr Hb).
+           pose proof (tail_places_nonneg t ranks batch
+             ((length - (consumed + whole)) mod whole) Hr Hb).
            destruct ((length - (consumed + whole)) mod whole =? 0); nia.
       * replace (dealt t length ranks batch consumed)
           with (consumed + tail_places t ranks batch (length - consumed)).
@@ -198,7 +202,8 @@ Qed.
 (** With the tail [short] each place of an epoch comes once. *)
 Theorem epoch_short_once length ranks batch : 0 < ranks -> 0 < batch -> 0 <= length ->
   Permutation
-    (flat_map (fun r => concat (batches short length ranks batch (Z.to_nat length) 0 r)) (range ranks))
+    (flat_map (fun r => concat (batches short length ranks batch (Z.to_nat length) 0 r))
+      (range ranks))
     (range length).
 Proof.
   intros Hr Hb Hl. etransitivity; [apply epoch_dealt_once; lia|].

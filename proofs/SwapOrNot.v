@@ -41,7 +41,8 @@ Theorem swap_or_not_bijection n levels first :
   bijection (below n) (swap_or_not levels first).
 Proof.
   intros H Hf P. apply compose_bijection.
-  - apply chain_bijection, Forall_map. apply (Forall_impl _ (P := fun '(m, _) => m <= n)); [|exact H].
+  - apply chain_bijection, Forall_map.
+    apply (Forall_impl _ (P := fun '(m, _) => m <= n)); [|exact H].
     intros [m rounds] Hm. apply extended_bijection; [exact Hm|].
     apply chain_bijection, Forall_map, Forall_forall. intros round _. apply swap_round_bijection.
   - apply extended_bijection; [exact Hf|]. now apply table_bijection.

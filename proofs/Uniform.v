@@ -89,7 +89,8 @@ Lemma orders_nodup l : NoDup l -> NoDup (orders l).
 Proof.
   induction 1 as [|x l Hx N IH]; cbn; [repeat constructor; intros [] |].
   assert (O : forall p, In p (orders l) -> ~ In x p).
-  { intros p Hp Hi. apply Hx. apply in_orders in Hp. now apply (Permutation_in _ (Permutation_sym Hp)). }
+  { intros p Hp Hi. apply Hx. apply in_orders in Hp.
+    now apply (Permutation_in _ (Permutation_sym Hp)). }
   apply nodup_flat_map; auto.
   - intros p Hp. apply inserts_nodup. auto.
   - intros p q r Hp Hq I J. apply removed in I, J; auto. now rewrite <- I, <- J.
@@ -126,7 +127,8 @@ Definition relabel m q q' := extended m (compose (opposite (table q)) (table q')
 Lemma survivors_map m n s p : (forall x, below n x -> (forward s x <? m) = (x <? m)) ->
   Forall (below n) p -> survivors m (map (forward s) p) = map (forward s) (survivors m p).
 Proof.
-  unfold survivors. intros H. induction 1 as [|x p Hx _ IH]; [reflexivity|]. cbn. rewrite H by exact Hx.
+  unfold survivors. intros H. induction 1 as [|x p Hx _ IH]; [reflexivity|]. cbn.
+  rewrite H by exact Hx.
   destruct (x <? m); cbn; now rewrite IH.
 Qed.
 
@@ -148,7 +150,8 @@ Proof.
     now apply (Permutation_in _ (Permutation_sym Hp)). }
   assert (E : map (forward s) q = q').
   { assert (Lq : length q = Z.to_nat m) by (now rewrite <- (Permutation_length Hq), range_length).
-    assert (Lq' : length q' = Z.to_nat m) by (now rewrite <- (Permutation_length Hq'), range_length).
+    assert (Lq' : length q' = Z.to_nat m)
+      by (now rewrite <- (Permutation_length Hq'), range_length).
     rewrite <- (table_values m q Lq) at 1. rewrite <- (table_values m q' Lq').
     rewrite map_map. apply map_ext_in. intros i Hi. apply in_range in Hi.
     destruct (Tq i Hi) as [[A1 A2] _]. unfold s, relabel, extended, compose, opposite.

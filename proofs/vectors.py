@@ -86,7 +86,8 @@ def keys():
     def tuple_of(values):
         return "(" + ", ".join(str(number(value)) for value in values) + ")"
 
-    check("philox_blocks", "fun '(key, counter, output) => let '(a, b, c, d) := philox key counter in\n"
+    check("philox_blocks", "fun '(key, counter, output) =>\n"
+          "  let '(a, b, c, d) := philox key counter in\n"
           "  equal [a; b; c; d] output",
           [f"({tuple_of(c['key'])}, {tuple_of(c['counter'])}, {numbers(c['output'])})"
            for c in chapter("02-philox")["blocks"]])
@@ -138,12 +139,30 @@ def orders():
            f" {numbers(c['items'])})" for c in cases["places"]])
 
 
+def blocks():
+    def shape(c):
+        return ", ".join(str(number(c[k])) for k in ("length", "block", "window"))
+
+    cases = chapter("09-blocks")
+    # Every slot draws the order of its window again.
+    check("block_orders", "fun '(s, n, b, w, expected) =>\n"
+          "  check_list (map (forward (block_shuffle_of s n b w)) (range n)) expected",
+          [f"({seed(c['seed'])}, {shape(c)}, ({numbers(c['head'])}, {number(c['digest'])}))"
+           for c in cases["permutations"] if number(c["length"]) <= 40])
+    check("block_points", "fun '(s, n, b, w, slots, indexes) =>\n"
+          "  let f := block_shuffle_of s n b w in\n"
+          "  equal (map (forward f) slots) indexes &&\n"
+          "  equal (map (inverse f) (firstn 2 indexes)) (firstn 2 slots)",
+          [f"({seed(c['seed'])}, {shape(c)}, {numbers(c['slots'])}, {numbers(c['indexes'])})"
+           for c in cases["points"]])
+
+
 def shares():
     check("shards", "fun '(m, rank, ranks, l) => let s := (m * rank / ranks) in\n"
           "  equal [s; m * (rank + 1) / ranks] l",
           [f"({number(c['length'])}, {c['rank']}, {c['ranks']}, {numbers([c['start'], c['end']])})"
            for c in chapter("08-permutations")["shards"]])
-    epochs = [c for c in chapter("10-sampler")["epochs"] if c["order"] in ("shuffled", "sequential")]
+    epochs = [c for c in chapter("10-sampler")["epochs"] if c["order"] != "blocks"]
     check("sampler_batches", "check_batches",
           [f"({seed(c['seed'])}, {str(c['order'] == 'shuffled').lower()}, {number(c['epoch'])},"
            f" {c['tail']}, {number(c['length'])}, {c['ranks']}, {c['batch']}, {c['rank']},"
@@ -158,4 +177,5 @@ if __name__ == "__main__":
     draws()
     families()
     orders()
+    blocks()
     shares()
