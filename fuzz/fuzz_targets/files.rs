@@ -52,7 +52,7 @@ fn divided(text: &[u8], items: Items) -> Vec<Vec<u8>> {
             lines
         }
         Items::Records { bytes } => text.chunks_exact(bytes.get()).map(<[u8]>::to_vec).collect(),
-        Items::Framed => unreachable!("the target `records` has those"),
+        _ => unreachable!("the target `records` has those"),
     }
 }
 

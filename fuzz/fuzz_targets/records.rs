@@ -48,6 +48,7 @@ fn split(records: &Records, text: &[u8], step: usize) -> Result<Vec<Piece>, Brok
             }
             Found::Skip { bytes, .. } => (bytes, false, Vec::new()),
             Found::Record { bytes, end } => (bytes, true, end),
+            _ => unreachable!("a splitter finds nothing else"),
         };
         assert!(bytes > 0, "it goes on");
         let own = &text[at..at + bytes];

@@ -267,8 +267,8 @@ _PHRASES = {
     "for '--csv[=<DELIM>]'": "for delimiter",
     "give -o": "give output",
     "list the files for --files0-from": "give a list of names",
-    "neither --resume nor --worker can tell": "resume cannot tell",
-    "or leave them out": "or leave resume out",
+    "--resume and --worker cannot verify": "resume cannot verify",
+    "or leave the options out": "or leave resume out",
     "cargo install bijective-shuffle-cli --features tables":
         "`cargo install bijective-shuffle-cli --features tables`",
 }

@@ -364,10 +364,10 @@ SAID = [
      "f: is binary: give records if its records end otherwise, or text if it is"),
     ("f: is a link: name it too, or list the files for --files0-from",
      "f: is a link: name it too, or give a list of names"),
-    ("f: is a pipe, of which neither --resume nor --worker can tell whether it has what it had "
-     "before: write it to a file first, or leave them out",
-     "f: is a pipe, of which resume cannot tell whether it has what it had before: write it to a "
-     "file first, or leave resume out"),
+    ("f: is a pipe, whose contents --resume and --worker cannot verify: write it to a file first, "
+     "or leave the options out",
+     "f: is a pipe, whose contents resume cannot verify: write it to a file first, or leave resume "
+     "out"),
     ("f: an array is written to one file: give -o", "f: an array is written to one file: give output"),
     ("f: leave out --record", "f: leave out records"),
     ("f: cargo install bijective-shuffle-cli --features tables",

@@ -36,7 +36,7 @@ pub(crate) struct InputJob<'a> {
 const WORDS_PER_ITEM: usize = 3;
 
 /// What is said of lines that are drawn in no order, and cannot be read in any.
-const UNREPEATED: &str = "to be repeated, lines have to fit memory: raise --memory";
+const UNREPEATED: &str = "lines must fit memory to be repeated: raise --memory";
 
 impl InputJob<'_> {
     /// How inputs are opened, with lines that end so, if there are any, for a data set or not.

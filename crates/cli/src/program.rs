@@ -16,8 +16,8 @@ pub use crate::allocator::Allocator;
 pub use crate::failure::Failure;
 pub use crate::progress::Host;
 
-/// Does what `bshuf` does with these arguments, which do not begin with its name, and returns the
-/// report that it writes with `--stats`, a JSON object.
+/// Runs `bshuf` with these arguments, without the program's name, and returns the report that
+/// `--stats` writes, a JSON object.
 ///
 /// The work is done by the threads of rayon that the calling one belongs to. Nothing is written to
 /// standard error, no signal is handled, and no input is mapped, as this program could not survive
@@ -74,7 +74,7 @@ pub fn run(
     Ok(report.to_json())
 }
 
-/// The program, with the arguments of this process.
+/// Runs the program with the arguments of this process.
 #[doc(hidden)]
 pub fn main() -> ExitCode {
     let arguments = match Arguments::of(std::env::args_os()) {

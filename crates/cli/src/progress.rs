@@ -15,7 +15,7 @@ pub(crate) const DELAY: Duration = Duration::from_millis(500);
 /// The time from one drawing of the line to the next.
 const TICK: Duration = Duration::from_millis(100);
 
-/// A program that `bshuf` runs within: it is told how far the run is, and may end it.
+/// A program that runs `bshuf` within itself: it is told the progress, and may end the run.
 pub trait Host: Send + Sync {
     /// A phase begins, such as `pass 1 of 2`, over this number of bytes if it is known.
     fn begin(&self, phase: &'static str, bytes: Option<u64>);

@@ -18,9 +18,12 @@ use crate::files::{NamedError, PRIVATE, named_file_in};
 ///
 /// | in the file | what it is |
 /// | --- | --- |
-/// | blocks | items of one bucket each, every item after its key; compressed by zstd if that makes them smaller |
-/// | a line of JSON | the run, how many low bits a key has within its bucket, and the items of each bucket |
-/// | a line of JSON for each bucket | its blocks: where they begin, how many bytes they have there, and how many once they are decompressed |
+/// | blocks | items of one bucket each, every item after its key; compressed by zstd if that makes
+/// them smaller |
+/// | a line of JSON | the run, how many low bits a key has within its bucket, and the items of each
+/// bucket |
+/// | a line of JSON for each bucket | its blocks: where they begin, how many bytes they have there,
+/// and how many once they are decompressed |
 /// | 8 bytes | where the first line begins, least byte first |
 ///
 /// The order of the blocks depends on threads, so two bundles of the same records may differ. The
@@ -53,7 +56,7 @@ impl Bundle {
         }
     }
 
-    /// How many records it has, or `u64::MAX` if that is less.
+    /// The number of records in it, at most `u64::MAX`.
     pub fn records(&self) -> u64 {
         self.items.iter().copied().fold(0, u64::saturating_add)
     }

@@ -98,7 +98,7 @@ pub struct Hashed<W> {
 }
 
 impl<W> Hashed<W> {
-    /// A file to which nothing was written.
+    /// Wraps a file to which nothing was written yet.
     pub fn new(file: W) -> Self {
         Self { file, hash: Sha256::new(), bytes: 0 }
     }

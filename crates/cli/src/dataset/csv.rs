@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use super::lines::Ends;
 use super::splitter::{Broken, Found, Splitter};
 
-/// CSV as RFC 4180 has it, and what it may have beyond that.
+/// A dialect of CSV: RFC 4180 and what is allowed beyond it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Csv {
-    /// What separates fields.
+    /// The byte that separates fields.
     pub delimiter: u8,
     /// Whether rows may have other numbers of fields than the header, or than the first row.
     #[serde(rename = "uneven")]

@@ -17,7 +17,7 @@ const FORMAT: &str = "bshuf shards";
 
 const VERSION: u64 = 1;
 
-/// What a folder of shards says of itself, in its file `index.json`.
+/// The index of a folder of shards: its file `index.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ShardIndex {
@@ -25,15 +25,15 @@ pub struct ShardIndex {
     pub seed: String,
     /// The epoch.
     pub epoch: u64,
-    /// What the records are and what stands before them; none if they are rows of tables, whose
-    /// files say it themselves.
+    /// The kind of the records, and the header before them; none for rows of tables, whose files
+    /// state it themselves.
     pub form: Option<RecordForm>,
     /// How many records were shuffled. The shards may have a part of them.
     pub records: u64,
-    /// Whether the records were put back, and not shuffled.
+    /// Whether a shuffle of the records was undone.
     #[serde(rename = "undone")]
     pub is_undone: bool,
-    /// What a program says of the run, so that it knows it again.
+    /// A text by which the program recognises the run.
     pub run: String,
     /// The shards, in their order.
     pub shards: Vec<WrittenShard>,
@@ -86,12 +86,12 @@ impl ShardIndex {
         index.form.as_ref().is_none_or(RecordForm::can_be).then_some(index)
     }
 
-    /// How many records the shards have together, or `u64::MAX` if that is less.
+    /// The number of records in all shards, at most `u64::MAX`.
     pub fn shard_records(&self) -> u64 {
         self.shards.iter().map(|shard| shard.records).fold(0, u64::saturating_add)
     }
 
-    /// Whether the shards have all records.
+    /// Whether the shards contain all records.
     pub fn is_whole(&self) -> bool {
         self.shard_records() == self.records
     }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-/// Something that can be read from its start, as often as it takes and beside others.
+/// An input that can be read from its start repeatedly, and while other inputs are read.
 pub trait Input: Sync {
     /// What it is called in messages.
     fn name(&self) -> String;
@@ -10,7 +10,8 @@ pub trait Input: Sync {
     /// How many bytes it has, as far as it is known; it serves to show the progress.
     fn bytes(&self) -> u64;
 
-    /// How many bytes of it are in memory anyway. A data set keeps that much less of what it reads.
+    /// The number of its bytes that are always in memory. A data set keeps that much less of what
+    /// it reads.
     fn held(&self) -> usize {
         0
     }

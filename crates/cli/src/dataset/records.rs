@@ -18,22 +18,22 @@ use crate::formats::{Format, TFRECORD_HEAD, is_tar, is_tfrecord};
 #[serde(tag = "records", content = "of", rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Records {
-    /// A line, which ends with this byte.
+    /// A line that ends with this byte.
     Lines(u8),
-    /// Groups of this many lines, which end with this byte.
+    /// A fixed number of lines, each ending with this byte.
     Groups(u8, NonZeroU32),
-    /// Four lines of FASTQ: a name behind `@`, bases, a `+`, and as many qualities as bases.
+    /// Four lines of FASTQ: `@` and a name, bases, a `+`, and as many qualities as bases.
     Fastq,
-    /// A row of CSV: quoted fields may have newlines.
+    /// A row of CSV, whose quoted fields may contain newlines.
     Csv(Csv),
-    /// Any bytes up to and with these, which are not empty.
+    /// Bytes up to and including this separator, which must not be empty.
     Separated(Vec<u8>),
-    /// A line that begins with these bytes, which are not empty, and all lines up to the next such
-    /// line, as sequences of FASTA begin with `>`.
+    /// A line that begins with these bytes, which must not be empty, and all lines before the next
+    /// such line: `>` for the sequences of FASTA.
     Started(Vec<u8>),
-    /// A record of TensorFlow: any bytes between their number and a checksum.
+    /// A TFRecord of TensorFlow: the length, the bytes and their checksums.
     TfRecord,
-    /// The files of a tar archive that have one name up to its first dot, as WebDataset has them.
+    /// The files of a tar archive whose names agree up to their first dot, as in WebDataset.
     Samples {
         /// Whether samples may have other parts than the first one.
         #[serde(rename = "uneven")]
@@ -66,7 +66,7 @@ impl Records {
         }
     }
 
-    /// A splitter by itself, as for one input.
+    /// Creates a splitter for a single input.
     pub fn splits(&self) -> Box<dyn Splitter> {
         self.splitter(&Arc::default(), Ends::default(), None)
     }
@@ -122,21 +122,21 @@ impl fmt::Display for RecordForm {
     }
 }
 
-/// What the records are and what stands before them.
+/// The kind of the records, and the header before them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RecordForm {
     /// What the records are.
     #[serde(flatten)]
     pub records: Records,
-    /// So many lines, or rows of CSV, at the head of each input are its header. It is the same for
-    /// all inputs, and at the head of each output.
+    /// The number of lines, or rows of CSV, in the header at the top of each input. All inputs
+    /// share that header, and each output begins with it.
     #[serde(rename = "header_lines")]
     pub headers: u64,
-    /// All lines at the head of each input that begin with one of these are its header, too, before
-    /// those that are counted.
+    /// Prefixes of further header lines. All lines at the top of an input that begin with one of
+    /// them belong to its header, before the lines that `headers` counts.
     pub header_prefixes: Vec<Vec<u8>>,
-    /// Whether inputs are text whatever their first bytes say, unless they are compressed or
+    /// Whether inputs are text whatever their first bytes are, unless they are compressed or
     /// archives.
     #[serde(rename = "text")]
     pub is_text: bool,

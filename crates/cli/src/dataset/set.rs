@@ -28,7 +28,7 @@ use crate::files::{
 };
 use crate::formats::{Codec, Explained, LOOKED_AT};
 
-/// Inputs, one after the other, and what their records are.
+/// Inputs that are read as one, and the form of their records.
 pub struct Dataset<'i> {
     pub(super) inputs: Vec<Described<'i>>,
     /// What is read by one thread at a time: inputs, or parts of them.
@@ -57,7 +57,7 @@ pub(super) struct Described<'i> {
     pub(super) codec: Codec,
 }
 
-/// What a data set has.
+/// The result of counting a [`Dataset`].
 #[derive(Debug, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CountedSet {
@@ -87,25 +87,26 @@ impl CountedSet {
         self.counts.iter().map(|count| count.bytes).sum()
     }
 
-    /// What [`from_json`](Self::from_json) takes.
+    /// The counts as JSON, for [`from_json`](Self::from_json).
     pub fn to_json(&self) -> Value {
         json!(self)
     }
 
-    /// What [`to_json`](Self::to_json) says of this many inputs, if it can be understood.
+    /// Reads what [`to_json`](Self::to_json) returned for this many inputs; `None` if it cannot be
+    /// understood.
     pub fn from_json(value: &Value, inputs: usize) -> Option<Self> {
         let counted = Self::deserialize(value).ok();
         counted.filter(|counted| counted.counts.len() == inputs)
     }
 }
 
-/// What was written.
+/// The result of writing shards.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Written {
     /// The shards, in their order.
     pub shards: Vec<WrittenShard>,
-    /// What the passes did.
+    /// A summary of the passes.
     pub summary: Option<Summary>,
 }
 
@@ -189,7 +190,7 @@ impl<'i> Dataset<'i> {
         counts.filter(|&(_, count)| count > 0).collect()
     }
 
-    /// The codec of the first input, which the outputs get unless anything else is said.
+    /// The codec of the first input, which is the default for outputs.
     pub fn codec(&self) -> Codec {
         self.inputs.first().map_or(Codec::Plain, |first| first.codec)
     }
@@ -266,8 +267,8 @@ impl<'i> Dataset<'i> {
         Ok(CountedSet { counts, kept: keep.finish(), ends_added, left_out, empty, parts })
     }
 
-    /// What was [counted](Self::count) before, if it can be understood. Should the inputs have
-    /// other records or bytes now, a shuffle ends with [`FilesError::Changed`].
+    /// Reads what was [counted](Self::count) before; `None` if it cannot be understood. Should the
+    /// inputs have other records or bytes now, a shuffle ends with [`FilesError::Changed`].
     pub fn recall(&self, counted: &Value) -> Option<CountedSet> {
         CountedSet::from_json(counted, self.pieces.len())
     }

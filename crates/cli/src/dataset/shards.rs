@@ -78,7 +78,7 @@ impl Shards {
         self
     }
 
-    /// Some of the files, which come one after the other.
+    /// A range of the files.
     ///
     /// # Panics
     ///
@@ -93,7 +93,7 @@ impl Shards {
         &self.list
     }
 
-    /// How many records all of them get, or `u64::MAX` if that is less.
+    /// The number of records of all files, at most `u64::MAX`.
     pub fn records(&self) -> u64 {
         self.list.iter().map(|shard| shard.records).fold(0, u64::saturating_add)
     }
@@ -118,20 +118,20 @@ pub struct WrittenShard {
     pub records: u64,
     /// How many bytes the file has.
     pub bytes: u64,
-    /// How many bytes there are when it is decompressed.
+    /// The number of bytes after decompression.
     pub plain_bytes: u64,
     /// The SHA-256 of the file, in hexadecimal digits.
     pub sha256: String,
 }
 
 impl WrittenShard {
-    /// Whether it has the name and as many records.
+    /// Whether it has the name and the number of records of `shard`.
     pub fn is(&self, shard: &Shard) -> bool {
         (&self.name, self.records) == (&shard.name, shard.records)
     }
 }
 
-/// What takes shards. Each should be there whole or not at all.
+/// A destination of shards. Each should be there whole or not at all.
 pub trait ShardSink: Send {
     /// A shard that is being written.
     type File: Write + Send;
@@ -152,14 +152,14 @@ pub trait ShardSink: Send {
     fn commit(&mut self, file: Self::File, shard: &WrittenShard) -> io::Result<()>;
 }
 
-/// Where records go.
+/// The destination of records: shards, their compression and a sink.
 #[derive(Debug)]
 pub struct ShardTarget<'s, S> {
     /// The shards that they fill.
     pub shards: &'s Shards,
     /// How the shards are compressed.
     pub compression: Compression,
-    /// What takes the shards.
+    /// The sink that takes the shards.
     pub sink: &'s mut S,
 }
 

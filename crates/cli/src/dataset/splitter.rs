@@ -15,7 +15,7 @@ pub trait Splitter: Send {
     /// What is wrong with the record.
     fn find(&mut self, text: &[u8], is_end: bool) -> Result<Found, Broken>;
 
-    /// There are no more records.
+    /// Ends the input after its last record.
     ///
     /// # Errors
     ///
@@ -25,7 +25,7 @@ pub trait Splitter: Send {
     }
 }
 
-/// What a [`Splitter`] finds.
+/// The result of [`Splitter::find`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Found {
@@ -38,7 +38,7 @@ pub enum Found {
         /// What is added to it: the end that the last record of an input may lack.
         end: Vec<u8>,
     },
-    /// The first bytes are no record.
+    /// The first bytes are not a record.
     Skip {
         /// How many.
         bytes: usize,

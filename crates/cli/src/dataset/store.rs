@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::files::{Store, TemporaryFile};
 
-/// A store that holds what comes first in memory, and what comes then in temporary files without
-/// names: in one folder, or block by block in each of several, which may be on several disks.
+/// A store that holds its first bytes in memory, and all others in temporary files without names:
+/// in one folder, or block by block in each of several, which may be on several disks.
 #[derive(Debug)]
 pub struct TemporaryStore {
     folders: Vec<PathBuf>,

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-/// What a shuffle is doing.
+/// A phase of a shuffle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ShufflePass {
@@ -14,7 +14,7 @@ pub enum ShufflePass {
     Place,
 }
 
-/// Something that is told how far a shuffle is, and may end it. `()` ignores it.
+/// An observer that is told the progress of a shuffle, and may end it. `()` ignores it.
 pub trait Watch: Sync {
     /// A pass begins, over this number of bytes if it is known.
     fn begin(&self, pass: ShufflePass, bytes: Option<u64>);

@@ -13,13 +13,13 @@ use super::zlib::is_zlib;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
-    /// It is compressed by the program of this name.
+    /// Compressed by the program of this name.
     Compressed(&'static str),
-    /// What it is, and what its name has to end in.
+    /// Rows: what the file is, and the extension that its name must have.
     Rows(&'static str, &'static str),
-    /// What it is, and what to do with it.
+    /// Another format: what the file is, and what to do with it.
     Other(&'static str, &'static str),
-    /// It is text behind a [`MARK`], which stays there where its records are those of a data set.
+    /// Text after a [`MARK`], which stays there where its records are those of a data set.
     Marked,
 }
 
@@ -102,7 +102,7 @@ const BINARY: Format = Other(
 const ZEROS: Format = Other("all zeros, as an archive without files", "give --tar if it is one");
 
 impl Format {
-    /// Whether what it is can be decoded, and its records found.
+    /// Whether files of this format can be decoded and divided into records.
     pub fn is_decoded(self) -> bool {
         match self {
             Compressed(name) => Codec::of_program(name).is_some(),
@@ -110,8 +110,8 @@ impl Format {
         }
     }
 
-    /// Whether it is lines all the same if that is said. What is compressed has none, and a mark is
-    /// no part of one.
+    /// Whether it may be read as text if that is asked for. Compressed data cannot, and a mark is
+    /// not a part of a line.
     pub fn may_be_text(self) -> bool {
         !matches!(self, Compressed(_) | Marked) && self != TAR
     }
@@ -123,7 +123,7 @@ impl Format {
         (codec != Codec::Plain).then(|| Compressed(codec.name()))
     }
 
-    /// The format of a file with these first bytes, if it is one of those. `tail` is its last
+    /// The format of a file with these first bytes, if it is recognised. `tail` is its last
     /// bytes, and how many it has in all, where they are known. The delimiter is what ends a line;
     /// none where records are any bytes.
     pub fn of(start: &[u8], tail: Option<(&[u8], u64)>, delimiter: Option<u8>) -> Option<Self> {

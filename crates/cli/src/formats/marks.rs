@@ -1,6 +1,6 @@
 //! The first bytes of files: how many are looked at, and what archives and TFRecords begin with.
 
-/// No first or last bytes by which a file is known are longer.
+/// The greatest number of first or last bytes that identify a format.
 pub const LONGEST_MARK: usize = 512;
 
 /// How many first bytes of a file are looked at, as by `grep`: a NUL among them says that it has no

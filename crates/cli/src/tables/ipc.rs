@@ -101,7 +101,7 @@ impl IpcTable {
         Ok(table)
     }
 
-    /// Has the memory of another table's dictionaries, if its own are the same.
+    /// Shares the memory of another table's dictionaries if its own are equal.
     pub fn share(&mut self, other: &Self) {
         if self.about.dictionaries == other.about.dictionaries {
             self.set_dictionaries(Arc::clone(&other.about.dictionaries));

@@ -9,7 +9,7 @@ use arrow_array::ArrayRef;
 use super::error::{TableError, checked_sum};
 use super::table::{About, RowBatches, TableFile, TableWriter};
 
-/// Tables of the same columns as one, which is written as the first of them.
+/// Tables with the same columns, joined to one, which is written in the form of the first.
 pub struct Joined {
     tables: Vec<Box<dyn TableFile>>,
     about: About,

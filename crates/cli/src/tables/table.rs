@@ -15,7 +15,7 @@ use super::guard::guarded;
 /// Batches of rows, one after the other.
 pub type RowBatches<'a> = Box<dyn Iterator<Item = Result<RecordBatch, TableError>> + 'a>;
 
-/// What a table says of itself.
+/// The description of a table: its columns, its groups, and what reading it takes.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct About {
@@ -71,11 +71,11 @@ pub trait TableFile: Sync {
         Ok(())
     }
 
-    /// What it says of itself.
+    /// The description of the table.
     fn about(&self) -> &About;
 
-    /// These columns of the rows of a group, in batches that take about this many bytes in memory;
-    /// at least a row each. At most one value that was returned may be in use at a time.
+    /// Reads these columns of the rows of a group, in batches that take about this many bytes in
+    /// memory; at least a row each. At most one value that was returned may be in use at a time.
     ///
     /// # Errors
     ///

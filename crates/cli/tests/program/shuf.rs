@@ -124,7 +124,7 @@ fn repeated_lines_are_drawn_from_all_of_them() {
     // What is drawn in no order has to be in memory.
     folder.write("large", numbered(100_000));
     let complaint = folder.complaint(&["-r", "-n", "3", "--memory", "1M", "large"], b"");
-    assert_eq!(complaint, "bshuf: large: to be repeated, lines have to fit memory: raise --memory");
+    assert_eq!(complaint, "bshuf: large: lines must fit memory to be repeated: raise --memory");
     // All of them have an end, as nothing says which is the last of the file.
     assert_eq!(folder.output(&["-r", "-n", "3"], b"a"), b"a\na\na\n");
 }

@@ -202,8 +202,8 @@ fn records_are_as_many_as_the_index_says() {
     folder.write("text", b"a\nb\nc\nd\n");
     folder.output(&["--seed", "1", "--output-dir", "out", "--shards", "1", "text"], b"");
     folder.write("out/part-00000-of-00001.txt", b"a\nb\nc d\n");
-    let why = "the shards have 4 records by their index, and 3 were found: they were changed, and \
-               have to be written again";
+    let why = "the index says that the shards have 4 records, but 3 were found: they were changed, \
+               and must be written again";
     for options in [&["--undo"][..], &["--seed", "3"], &["--undo", "-o", "x.gz"]] {
         let complaint = folder.complaint(&[options, &["out"]].concat(), b"");
         assert_eq!(complaint, format!("bshuf: index.json: {why}"));

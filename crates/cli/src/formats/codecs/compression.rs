@@ -13,7 +13,7 @@ pub struct Compression {
 }
 
 impl From<Codec> for Compression {
-    /// The level that the program of that name takes by itself.
+    /// The default level of the program of that name.
     fn from(codec: Codec) -> Self {
         Self { codec, level: codec.row().level }
     }
@@ -25,7 +25,7 @@ impl Compression {
         self.codec
     }
 
-    /// The names that there are, each with the end of files' names where that is another one.
+    /// The names of all codecs, each with the extension of file names if that differs.
     pub fn names() -> String {
         let name = |codec: &Codec| match (codec.name(), codec.extension()) {
             (name, "") => name.to_owned(),

@@ -35,7 +35,7 @@ macro_rules! codecs {
         }
 
         impl Codec {
-            /// All of them, the plain one first.
+            /// All codecs, with [`Plain`](Self::Plain) first.
             pub const ALL: &[Self] = &[$(Self::$codec),+];
 
             fn row(self) -> &'static row::Row {
@@ -48,7 +48,7 @@ macro_rules! codecs {
 }
 
 codecs! {
-    /// It is not.
+    /// Not compressed.
     Plain: plain,
     /// gzip: one or more members.
     Gzip: gzip,
@@ -64,7 +64,7 @@ codecs! {
 const LONGEST_TEXT: usize = 4;
 
 impl Codec {
-    /// The one of a file with this name and these first bytes.
+    /// The codec of a file with this name and these first bytes.
     ///
     /// The bytes tell, whatever the name is, unless they are all of the file and fewer than tell
     /// it: of a file `x.bz2` that is cut short behind `BZ`, the name does.
@@ -75,8 +75,8 @@ impl Codec {
         }
     }
 
-    /// The one of a file with these first bytes. Those of a file that was cut short among them tell
-    /// it as well, if they are no text.
+    /// The codec of a file with these first bytes. Those of a file that was cut short among them
+    /// tell it as well, if they are no text.
     pub fn of_start(start: &[u8]) -> Self {
         let is_text = || std::str::from_utf8(start).is_ok() && !has_controls(start);
         let cut = Self::ALL.iter().copied().find(|codec| codec.may_start(start));
@@ -117,7 +117,7 @@ impl Codec {
         found.unwrap_or(if has_skipped { Self::Zstd } else { Self::Plain })
     }
 
-    /// The one that the end of a file's name stands for, as `.gz` does and, for an archive, `.tgz`.
+    /// The codec of a file name's extension, such as `.gz` or, for an archive, `.tgz`.
     pub fn of_name(path: &Path) -> Self {
         Self::of_extension(&end_of(path)).unwrap_or(Self::Plain)
     }
@@ -131,7 +131,7 @@ impl Codec {
         Self::ALL.iter().copied().find(|codec| codec.name() == name)
     }
 
-    /// The end of a file's name; empty for files that are not compressed.
+    /// The extension of file names, without the dot; empty for files that are not compressed.
     pub fn extension(self) -> &'static str {
         self.row().extensions[0]
     }
