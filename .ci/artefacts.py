@@ -17,7 +17,6 @@ are not there, and says so.
 """
 
 import argparse
-import datetime
 import gzip
 import hashlib
 import io
@@ -79,16 +78,12 @@ def materials(manifest, features, target):
     if not has("cyclonedx"):
         return None
     run("cargo", "cyclonedx", "--quiet", "--format", "json", "--manifest-path", manifest, "--target", target,
-        "--override-filename", "materials", *(["--features", features] if features else []))
-    written = list(ROOT.glob("**/materials.json"))
+        "--override-filename", "materials", *(["--features", features] if features else []), env=dict(os.environ, SOURCE_DATE_EPOCH=str(commit_time())))
     found = (ROOT / manifest).with_name("materials.json").read_text()
-    for path in written:
-        path.unlink()
-    # It says when and in which folder it was written, and has a number of its own.
-    found = json.loads(found.replace(ROOT.as_uri(), "file://"))
-    del found["serialNumber"]
-    found["metadata"]["timestamp"] = datetime.datetime.fromtimestamp(commit_time(), datetime.UTC).isoformat()
-    return json.dumps(found, indent=1).encode()
+    # It writes one beside each manifest of the workspace.
+    for other in read("git", "ls-files", "*Cargo.toml").split():
+        (ROOT / other).with_name("materials.json").unlink(missing_ok=True)
+    return found.replace(ROOT.as_uri(), "file://").encode()
 
 
 def commit_time():
