@@ -57,12 +57,12 @@ pub(crate) struct SetArguments {
     #[arg(group = "kind", conflicts_with = "zero_terminated", conflicts_with_all = PLAIN)]
     fastq: bool,
 
-    /// Records end with BYTES; \n, \r, \t, \0 and \xHH each stand for one byte
+    /// Records end with BYTES; \n, \r, \t, \0 and \xHH stand for one each
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     #[arg(group = "kind", conflicts_with = "zero_terminated", conflicts_with_all = PLAIN)]
     separator: Option<ByteArgument>,
 
-    /// Records begin with a line that starts with BYTES, such as '>' for FASTA
+    /// Records begin with a line that starts with BYTES, as '>' for FASTA
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     #[arg(group = "kind", conflicts_with = "zero_terminated", conflicts_with_all = PLAIN)]
     record_start: Option<ByteArgument>,

@@ -556,7 +556,7 @@ fn folders_are_shuffled_to_shards() {
     folder.write("out2/index.json", index.to_string());
     let complaint = folder.complaint(&["--undo", "-o", "new.parquet", "out2"], b"");
     let (rows, found) = (2 * ROWS + 1, 2 * ROWS);
-    let why = format!("the shards have {rows} records by their index, and {found} were found");
+    let why = format!("the index says that the shards have {rows} records, but {found} were found");
     assert!(complaint.starts_with(&format!("bshuf: index.json: {why}")), "{complaint}");
     let complaint = folder.complaint(&["-o", "new.gz", "in/a.parquet"], b"");
     assert!(complaint.starts_with("bshuf: new.gz: its name says that it is compressed"));

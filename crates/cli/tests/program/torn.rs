@@ -294,7 +294,7 @@ fn folders_are_as_they_were_where_nothing_is_written() {
     folder.write("text", numbered(8));
     folder.write("torn.csv", b"\"1\n");
     let why = |count: u64| {
-        format!("bshuf: shards: there would be {count}, and 1000000 are the most: ask for fewer")
+        format!("bshuf: shards: there would be {count}, but 1000000 are the most: ask for fewer")
     };
     for (options, complaint) in [
         (&["--shards", "18446744073709551615", "text"][..], why(u64::MAX)),

@@ -79,7 +79,7 @@ fn pipes_in_a_folder_are_refused_before_they_are_opened() {
     }
     assert!(mkfifo("x.parquet").success());
     let complaint = folder.complaint(&["x.parquet", "-o", "y.parquet"], b"");
-    assert!(complaint.ends_with("has to be a regular file") || complaint.contains("`tables`"));
+    assert!(complaint.ends_with("must be a regular file") || complaint.contains("`tables`"));
 }
 
 #[test]
