@@ -6,9 +6,11 @@ use core::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ViewError {
-    /// A range of places is not within the permutation, or one of rows not within the batch.
+    /// A place or an index is not below the permutation's length, a range of places is not within
+    /// the permutation, or one of rows not within the batch.
     OutOfRange {
-        /// The first place or row of the range. Up to 2^64, since a bound may be excluded.
+        /// The place or the index, or where the range starts. Up to 2^64, since a bound may be
+        /// excluded.
         start: u128,
         /// The one after its last. Up to 2^64, since a bound may be included.
         end: u128,
@@ -65,6 +67,9 @@ pub enum ViewError {
 impl fmt::Display for ViewError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::OutOfRange { start, end, len } if *end == start + 1 => {
+                write!(f, "{start} is not below the length {len}")
+            }
             Self::OutOfRange { start, end, len } => {
                 write!(f, "the range {start}..{end} does not lie within 0..{len}")
             }

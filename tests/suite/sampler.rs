@@ -440,7 +440,7 @@ fn the_largest_numbers_do_not_overflow() {
         let builder = Sampler::builder(most, 1).rank(rank, most).tail(tail);
         let mut sampler = builder.build().unwrap();
         assert_eq!(sampler.steps(), 1);
-        let item = Permutation::walk(most, 1).get(rank).unwrap().unwrap();
+        let item = Permutation::walk(most, 1).get(rank).unwrap();
         assert_eq!(next(&mut sampler), Some(vec![item]));
         assert_eq!((sampler.consumed(), sampler.steps_remaining()), (most, 0));
         assert_eq!(next(&mut sampler), None);

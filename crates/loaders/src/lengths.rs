@@ -155,15 +155,11 @@ impl<L: ItemLengths> Lengths<L> {
     ///
     /// # Errors
     ///
-    /// As [`batch_count`](Self::batch_count).
-    ///
-    /// # Panics
-    ///
-    /// If the place is not below [`batch_count`](Self::batch_count).
+    /// [`Error::Shuffle`] if the place is not below [`batch_count`](Self::batch_count), and
+    /// otherwise as it.
     pub fn get(&self, place: u64) -> Result<Vec<u64>, Error> {
         let index = self.index(self.seed.epoch())?;
-        let len = index.len();
-        assert!(place < len, "there is no place {place} among {len} batches");
+        items::check_place(place, index.len())?;
         self.batch(&index, place)
     }
 

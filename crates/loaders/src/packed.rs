@@ -149,14 +149,10 @@ impl<L: ItemLengths> Packed<L> {
     ///
     /// # Errors
     ///
-    /// [`Error::Shuffle`] if there is too little memory for the epoch's index, and
-    /// [`Error::LengthsChanged`] if lengths are found to have changed.
-    ///
-    /// # Panics
-    ///
-    /// If the place is not below [`len`](Self::len).
+    /// [`Error::Shuffle`] if the place is not below [`len`](Self::len) or there is too little memory
+    /// for the epoch's index, and [`Error::LengthsChanged`] if lengths are found to have changed.
     pub fn get(&self, place: u64) -> Result<Vec<Piece>, Error> {
-        assert!(place < self.len(), "there is no place {place} among {} sequences", self.len());
+        items::check_place(place, self.len())?;
         self.pieces(&*self.index(self.seed.epoch())?, place)
     }
 

@@ -328,6 +328,20 @@ fn lengths_that_are_exchanged_give_whole_pieces_or_an_error() {
     }
 }
 
+#[test]
+fn a_place_beyond_an_epoch_is_refused() {
+    let lengths = [5_u32; 100];
+    let packed = Packed::new(&lengths[..], 20, 0, 1).unwrap();
+    let batches = Lengths::new(&lengths[..], 20, 100, 1).unwrap();
+    assert_eq!([packed.len(), batches.batch_count().unwrap()], [25, 25]);
+    let text = |error: Error| error.to_string();
+    let expected = "25 is not below the length 25";
+    assert_eq!(packed.get(25).map_err(text), Err(expected.into()));
+    assert_eq!(batches.get(25).map_err(text), Err(expected.into()));
+    assert!(packed.get(24).is_ok() && batches.get(24).is_ok());
+    assert!(packed.get(u64::MAX).is_err() && batches.get(u64::MAX).is_err());
+}
+
 /// A buffer of item numbers, with the steps' places from a list.
 fn stream_model(len: u64, order: StreamOrder) -> Vec<u64> {
     let mut slots = vec![0; len as usize];

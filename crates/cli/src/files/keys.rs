@@ -124,7 +124,7 @@ fn slot(permutation: &Permutation, place: u64) -> Result<u64, Error> {
     }
     // It is only built by itself for fewer than 2^33 items.
     permutation.build_index()?;
-    Ok(permutation.get(place)?.map_or(0, |index| bijection.inverse(index)))
+    Ok(bijection.inverse(permutation.get(place)?))
 }
 
 #[cfg(test)]
