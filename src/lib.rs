@@ -57,7 +57,7 @@ pub use bijective_shuffle_rng as rng;
 pub use compact::{Columns, Compactor, Cpu, Order, Rows, Serial, Strategy, Workspace};
 pub use error::any::Error;
 pub use permutation::{Cursor, Permutation, Permutations};
-pub use sampler::{Sampler, SamplerBuilder, SamplerState, Tail};
+pub use sampler::{Sampler, SamplerBuilder, SamplerState, SamplerStep, Tail};
 pub use slice::{ParBijectiveShuffle, ParBijectiveShuffleTogether};
 
 /// Re-exported in the version that this crate uses: [`FromSeed`] draws from its generator traits.
