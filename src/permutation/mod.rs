@@ -231,6 +231,9 @@ impl<B: Bijection> Permutation<B> {
     }
 
     /// The same permutation, computed on a back end other than the default, [`Backend::Cpu`].
+    ///
+    /// [`apply_together`](Self::apply_together) and [`unapply_together`](Self::unapply_together)
+    /// run on the CPU all the same.
     #[must_use]
     pub fn with_backend(self, backend: Backend) -> Self {
         Self { backend, ..self }
