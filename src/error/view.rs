@@ -42,12 +42,6 @@ pub enum ViewError {
         /// The number of slots in a block.
         slots: u64,
     },
-    /// A permutation's index could not be allocated.
-    IndexTooLarge {
-        /// The size of the part that could not be allocated, in bytes; `u64::MAX` if the number
-        /// does not fit.
-        bytes: u64,
-    },
     /// The view needs an index over a domain so large that it is
     /// not built implicitly.
     IndexNotBuilt {
@@ -92,11 +86,6 @@ impl fmt::Display for ViewError {
                 f,
                 "a survivor index cannot have {slots} slots to a block: use a power of two from 64 to \
                  32768"
-            ),
-            Self::IndexTooLarge { bytes } => write!(
-                f,
-                "a survivor index with {bytes} bytes could not be allocated: \
-                 use `Permutation::walk` or a length that fills the domain, which need none"
             ),
             Self::IndexNotBuilt { last } => write!(
                 f,

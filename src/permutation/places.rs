@@ -125,8 +125,8 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`ViewError::IndexTooLarge`] if there is not enough
-    /// memory, and [`Error::NotABijection`] if the number of survivors is not the length.
+    /// [`Error::OutOfMemory`], and [`Error::NotABijection`] if the number of survivors is not the
+    /// length. A [`walk`](Permutation::walk) needs no index.
     ///
     /// # Examples
     ///

@@ -260,7 +260,7 @@ fn ranges_are_checked() {
 #[test]
 fn lengths_beyond_memory() {
     let p = Permutation::new((1 << 63) + 1, 1);
-    assert!(matches!(p.build_index(), Err(Error::View(ViewError::IndexTooLarge { .. }))));
+    assert!(matches!(p.build_index(), Err(Error::OutOfMemory { .. })));
     assert!(matches!(
         p.range(1 << 40..),
         Err(Error::View(ViewError::IndexNotBuilt { last: u64::MAX }))
