@@ -14,8 +14,8 @@
 //! # Errors and panics
 //!
 //! What is in the style of the standard library, such as `to_vec` and the methods on slices, panics
-//! if it fails, and has a twin `try_..` that returns an [`Error`]. All other functions that can fail
-//! return a `Result`.
+//! if it fails, and has a twin `try_..` that returns an [`Error`]. All other functions that can
+//! fail return a `Result`.
 
 mod backend;
 mod compact;
