@@ -10,6 +10,12 @@
 //! [reproducibility]: mod@guide::reproducibility
 //!
 #![doc = include_str!("../README.md")]
+//!
+//! # Errors and panics
+//!
+//! What is in the style of the standard library, such as `to_vec` and the methods on slices, panics
+//! if it fails, and has a twin `try_..` that returns an [`Error`]. All other functions that can
+//! fail return a `Result`.
 
 mod backend;
 mod compact;
@@ -57,7 +63,7 @@ pub use bijective_shuffle_rng as rng;
 pub use compact::{Columns, Compactor, Cpu, Order, Rows, Serial, Strategy, Workspace};
 pub use error::any::Error;
 pub use permutation::{Cursor, Permutation, Permutations};
-pub use sampler::{Sampler, SamplerBuilder, SamplerState, Tail};
+pub use sampler::{Sampler, SamplerBuilder, SamplerState, SamplerStep, Tail};
 pub use slice::{ParBijectiveShuffle, ParBijectiveShuffleTogether};
 
 /// Re-exported in the version that this crate uses: [`FromSeed`] draws from its generator traits.

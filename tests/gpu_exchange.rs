@@ -375,7 +375,7 @@ fn ranks_beyond_their_number_are_refused() {
     // A rank that nobody joins.
     let begin = Instant::now();
     let alone = CudaExchange::new(&cuda, &id, 0, 2, Duration::from_secs(2)).map(drop);
-    assert!(matches!(alone, Err(Error::Gpu(GpuError::TimedOut { rank: 0, .. }))), "{alone:?}");
+    assert!(matches!(alone, Err(Error::Gpu(GpuError::TimedOut { own_rank: 0, .. }))), "{alone:?}");
     assert!(begin.elapsed() < LIMIT);
 }
 

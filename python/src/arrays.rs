@@ -274,7 +274,7 @@ fn drawn<'py, N>(
 where
     N: bijective_shuffle::Word + Element + IndexInteger,
 {
-    let (count, len) = (permutations.count(), permutations.len());
+    let (count, len) = (permutations.rows(), permutations.row_len());
     let too_many =
         || PyMemoryError::new_err(format!("{count} permutations of {len} items are too many"));
     let array = zeros::<N>(py, count.checked_mul(len).ok_or_else(too_many)?)?;

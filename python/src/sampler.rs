@@ -1,6 +1,6 @@
 //! [`Sampler`]: the class of that name.
 
-use bijective_shuffle::{Error, Seed, Tail};
+use bijective_shuffle::{Error, SamplerStep, Seed, Tail};
 use bijective_shuffle_bindings::TAILS;
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
@@ -137,7 +137,7 @@ impl Sampler {
         let inner = &mut turn.inner;
         let (mut ahead, mut batch) = (inner.clone(), Vec::new());
         let step = interruptible(py, |stop| ahead.next_batch_while(&mut batch, || !stop.is_set()))?;
-        if !step.map_err(exception)? {
+        if step.map_err(exception)? != SamplerStep::Taken {
             return Ok(None);
         }
         let array = PyArray1::from_vec(py, batch).call_method1("view", ("int64",))?;

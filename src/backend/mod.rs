@@ -37,15 +37,17 @@ pub enum Backend {
     ///
     /// This is mostly the CPU, because the items have to be copied to the GPU and back. A GPU is
     /// faster if few threads would have to move many items. With five threads or fewer it is used
-    /// from 64 MiB on if the process uses the GPU already, and otherwise only for enough items to
-    /// make up for starting it, which takes a second; docs/results/gpu.md has the measurements.
-    /// Indexes are always written by the CPU.
+    /// from 64 MiB on if an earlier call through a back end has started the GPU, and otherwise only
+    /// for enough items to make up for starting it, which takes a second; docs/results/gpu.md has
+    /// the measurements. Indexes are always written by the CPU.
     Auto,
     /// The threads of the current rayon pool. This is the default.
     #[default]
     Cpu,
     /// The first NVIDIA GPU, through [`Cuda`](crate::cuda::Cuda), whose documentation says what it
-    /// needs. Without a GPU, calls return [`Error::BackendUnavailable`].
+    /// needs. Without a GPU, calls return [`Error::BackendUnavailable`], except those that move
+    /// several columns: [`apply_together`](crate::Permutation::apply_together) and its inverse
+    /// always use the CPU.
     Cuda,
 }
 

@@ -1,11 +1,11 @@
-//! [`Order`]: what workspaces and slices are given to move items by.
+//! [`Order`]: the order that workspaces and slices move items in.
 
 use core::fmt;
 
 use crate::bijection::Standard;
 use crate::{Bijection, FromSeed, Seed};
 
-/// The order in which items are moved: that of a seed, or that of a bijection.
+/// The order to move items in, given by a seed or a bijection.
 ///
 /// Methods that take an `impl Into<Order>` take a seed as a `u64`, as a [`Seed`] or as its 32
 /// bytes, or a reference to any [`Bijection`], such as a family of [`bijection`](crate::bijection)

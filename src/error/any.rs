@@ -130,6 +130,7 @@ impl fmt::Display for Error {
     }
 }
 
+// Each text includes that of the error within. A source as well would make reports say it twice.
 impl std::error::Error for Error {}
 
 impl From<BijectionError> for Error {
@@ -194,9 +195,7 @@ impl From<IndexError> for Error {
     fn from(error: IndexError) -> Self {
         match error {
             IndexError::NotBuilt { last } => Self::View(ViewError::IndexNotBuilt { last }),
-            IndexError::TooLarge(OutOfMemory { bytes }) => {
-                Self::View(ViewError::IndexTooLarge { bytes })
-            }
+            IndexError::OutOfMemory(error) => error.into(),
             IndexError::NotABijection(defect) => Self::NotABijection(defect),
         }
     }

@@ -98,16 +98,16 @@ pub enum GpuError {
     /// rank has failed. The engine is unusable from now on, and the contents of receive buffers are
     /// unspecified.
     PeerLost {
-        /// The rank that noticed it, which is this one.
-        rank: usize,
+        /// This rank, which noticed it.
+        own_rank: usize,
         /// What it was doing.
         during: &'static str,
     },
     /// The other ranks did not do their part within the time limit. The communicator is unusable
     /// from now on, and the contents of receive buffers are unspecified.
     TimedOut {
-        /// The rank that waited, which is this one.
-        rank: usize,
+        /// This rank, which waited.
+        own_rank: usize,
         /// What it was doing.
         during: &'static str,
         /// The time limit.
@@ -176,14 +176,14 @@ impl fmt::Display for GpuError {
                  more",
                 meaning(*code)
             ),
-            Self::PeerLost { rank, during } => write!(
+            Self::PeerLost { own_rank, during } => write!(
                 f,
-                "rank {rank} could not {during}, because another rank has failed or cannot be \
+                "rank {own_rank} could not {during}, because another rank has failed or cannot be \
                  reached: start all ranks again, with a new NcclId"
             ),
-            Self::TimedOut { rank, during, after } => write!(
+            Self::TimedOut { own_rank, during, after } => write!(
                 f,
-                "rank {rank} could not {during} within {after:?}: check that all ranks are \
+                "rank {own_rank} could not {during} within {after:?}: check that all ranks are \
                  running and make the same calls, or allow more time"
             ),
         }

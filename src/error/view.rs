@@ -6,9 +6,11 @@ use core::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ViewError {
-    /// A range of places is not within the permutation, or one of rows not within the batch.
+    /// A place or an index is not below the permutation's length, a range of places is not within
+    /// the permutation, or one of rows not within the batch.
     OutOfRange {
-        /// The first place or row of the range. Up to 2^64, since a bound may be excluded.
+        /// The place or the index, or where the range starts. Up to 2^64, since a bound may be
+        /// excluded.
         start: u128,
         /// The one after its last. Up to 2^64, since a bound may be included.
         end: u128,
@@ -40,12 +42,6 @@ pub enum ViewError {
         /// The number of slots in a block.
         slots: u64,
     },
-    /// A permutation's index could not be allocated.
-    IndexTooLarge {
-        /// The size of the part that could not be allocated, in bytes; `u64::MAX` if the number
-        /// does not fit.
-        bytes: u64,
-    },
     /// The view needs an index over a domain so large that it is
     /// not built implicitly.
     IndexNotBuilt {
@@ -65,6 +61,9 @@ pub enum ViewError {
 impl fmt::Display for ViewError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::OutOfRange { start, end, len } if *end == start + 1 => {
+                write!(f, "{start} is not below the length {len}")
+            }
             Self::OutOfRange { start, end, len } => {
                 write!(f, "the range {start}..{end} does not lie within 0..{len}")
             }
@@ -87,11 +86,6 @@ impl fmt::Display for ViewError {
                 f,
                 "a survivor index cannot have {slots} slots to a block: use a power of two from 64 to \
                  32768"
-            ),
-            Self::IndexTooLarge { bytes } => write!(
-                f,
-                "a survivor index with {bytes} bytes could not be allocated: \
-                 use `Permutation::walk` or a length that fills the domain, which need none"
             ),
             Self::IndexNotBuilt { last } => write!(
                 f,

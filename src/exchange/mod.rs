@@ -6,8 +6,8 @@
 //! permutation that one machine would make. Nothing is sampled, no keys are sorted, and nobody
 //! coordinates.
 //!
-//! An [`Exchange`] is the plan of one rank. It moves no data between ranks: that is left to what
-//! the program talks with already. For every rank:
+//! An [`Exchange`] is the plan of one rank. It moves no data; the program sends it over the
+//! transport it already has, such as MPI. For every rank:
 //!
 //! 1. [`pack`](Exchange::pack) puts its items in the order in which they are sent: those for rank 0
 //!    first, then those for rank 1, and so on.

@@ -97,7 +97,7 @@ impl SurvivorIndex {
     ///
     /// # Errors
     ///
-    /// [`IndexError::TooLarge`], and [`IndexError::NotABijection`] if the number of survivors is
+    /// [`IndexError::OutOfMemory`], and [`IndexError::NotABijection`] if the number of survivors is
     /// not the length.
     pub(super) fn build<B: Bijection>(
         bijection: &B,
@@ -447,7 +447,7 @@ fn list_slots<B: Bijection>(
 ///
 /// # Errors
 ///
-/// [`IndexError::TooLarge`].
+/// [`IndexError::OutOfMemory`].
 fn vec_of_zeros<T: Copy + Default>(len: u64) -> Result<Vec<T>, IndexError> {
     let mut vec = try_with_capacity_u64(len)?;
     // The room is for as many, so this is no truncation.

@@ -38,13 +38,13 @@ use crate::{Error, Seed, Word};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Permutations {
-    count: u64,
-    len: u64,
+    rows: u64,
+    row_len: u64,
     seed: Seed,
 }
 
 impl Permutations {
-    /// The batch of `count` permutations of `len` items that a seed determines.
+    /// The batch of `rows` permutations of `row_len` items that a seed determines.
     ///
     /// # Examples
     ///
@@ -57,24 +57,19 @@ impl Permutations {
     ///     assert_eq!(row, Permutation::new(5, Seed::new(42).with_epoch(r as u64)).to_vec());
     /// }
     /// ```
-    pub fn new(count: u64, len: u64, seed: impl Into<Seed>) -> Self {
+    pub fn new(rows: u64, row_len: u64, seed: impl Into<Seed>) -> Self {
         // Batches that differ only in the seed's epoch are equal.
-        Self { count, len, seed: seed.into().with_epoch(0) }
+        Self { rows, row_len, seed: seed.into().with_epoch(0) }
     }
 
     /// The number of permutations, or rows.
-    pub const fn count(&self) -> u64 {
-        self.count
+    pub const fn rows(&self) -> u64 {
+        self.rows
     }
 
     /// The number of items in each permutation, or the length of a row.
-    pub const fn len(&self) -> u64 {
-        self.len
-    }
-
-    /// Whether there are no indexes at all: no rows, or rows of no items.
-    pub const fn is_empty(&self) -> bool {
-        self.count == 0 || self.len == 0
+    pub const fn row_len(&self) -> u64 {
+        self.row_len
     }
 
     /// The seed, whose epochs are the rows.
@@ -82,7 +77,7 @@ impl Permutations {
         self.seed
     }
 
-    /// One of the permutations; `None` if `row` is not below [`count`](Self::count).
+    /// One of the permutations; `None` if `row` is not below [`rows`](Self::rows).
     ///
     /// # Examples
     ///
@@ -95,7 +90,7 @@ impl Permutations {
     /// assert!(permutations.row(100).is_none());
     /// ```
     pub fn row(&self, row: u64) -> Option<Permutation> {
-        (row < self.count).then(|| Permutation::new(self.len, self.seed.with_epoch(row)))
+        (row < self.rows).then(|| Permutation::new(self.row_len, self.seed.with_epoch(row)))
     }
 
     /// All permutations, one after another.
@@ -116,7 +111,7 @@ impl Permutations {
     /// [`Error::OutOfMemory`].
     #[inline]
     pub fn try_to_vec(&self) -> Result<Vec<u64>, Error> {
-        let items = self.count.checked_mul(self.len);
+        let items = self.rows.checked_mul(self.row_len);
         let bytes = items.and_then(|items| items.checked_mul(8)).unwrap_or(u64::MAX);
         let items = items.and_then(|items| usize::try_from(items).ok());
         let items = items.ok_or(Error::OutOfMemory { bytes })?;
@@ -127,11 +122,11 @@ impl Permutations {
     }
 
     /// Writes all permutations, one after another, into a slice of 32-bit or 64-bit words: index
-    /// `k` of row `r` is word `r * len + k`.
+    /// `k` of row `r` is word `r * row_len + k`.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the slice's length is not `count * len`,
+    /// [`Error::LengthMismatch`] if the slice's length is not `rows * row_len`,
     /// [`Error::IndexTooWide`] if the word cannot hold the indexes, and otherwise as
     /// [`try_to_vec`](Self::try_to_vec), after which the slice holds unspecified values.
     ///
@@ -170,7 +165,7 @@ impl Permutations {
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn write_rows<N: Word>(&self, first: u64, out: &mut [N]) -> Result<(), Error> {
-        let batch = self.rows(first, out.len())?;
+        let batch = self.batch_of(first, out.len())?;
         batch::fill(&batch, first, out)
     }
 
@@ -208,7 +203,7 @@ impl Permutations {
         visit: impl Fn(u64, &[N]) -> R + Sync,
     ) -> Result<Vec<R>, Error> {
         let batch = self.visited::<N>()?;
-        batch::map(&batch, self.count, visit)
+        batch::map(&batch, self.rows, visit)
     }
 
     /// Calls a function for each permutation, in any order and in constant memory; otherwise like
@@ -241,18 +236,19 @@ impl Permutations {
     /// ```
     pub fn par_for_each<N: Word>(&self, visit: impl Fn(u64, &[N]) + Sync) -> Result<(), Error> {
         let batch = self.visited::<N>()?;
-        batch::for_each(&batch, self.count, visit)
+        batch::for_each(&batch, self.rows, visit)
     }
 
     /// Shuffles each row of a matrix by its own permutation: with `p` the permutation
     /// [`row`](Self::row) `r`, item `p[k]` of row `r` moves to its place `k`.
     ///
-    /// `items` is the matrix in row-major order: [`count`](Self::count) rows of [`len`](Self::len)
-    /// items. Items are moved, not cloned, on the threads of the current rayon pool.
+    /// `items` is the matrix in row-major order: [`rows`](Self::rows) rows of
+    /// [`row_len`](Self::row_len) items. Items are moved, not cloned, on the threads of the current
+    /// rayon pool.
     ///
     /// # Errors
     ///
-    /// [`Error::LengthMismatch`] if the slice's length is not `count * len`; the items are then
+    /// [`Error::LengthMismatch`] if the slice's length is not `rows * row_len`; the items are then
     /// unchanged. [`Error::OutOfMemory`], though never for rows of at most
     /// [`Standard::EXACT_MAX`](crate::bijection::Standard::EXACT_MAX) items; each row is then
     /// either shuffled or unchanged.
@@ -298,13 +294,13 @@ impl Permutations {
     fn reorder_rows<T: Send>(&self, items: &mut [T], direction: Direction) -> Result<(), Error> {
         self.check_all(items.len())?;
         // If there are items, a row's length is at most their number, and so fits a `usize`.
-        let len = if items.is_empty() { 0 } else { self.len as usize };
+        let len = if items.is_empty() { 0 } else { self.row_len as usize };
         batch::reorder_rows(&self.batch(len), items, direction)
     }
 
     /// Checks that a slice has the length of all rows together.
     fn check_all(&self, actual: usize) -> Result<(), Error> {
-        let (expected, actual) = (self.count.checked_mul(self.len), actual as u64);
+        let (expected, actual) = (self.rows.checked_mul(self.row_len), actual as u64);
         if expected == Some(actual) {
             Ok(())
         } else {
@@ -314,19 +310,19 @@ impl Permutations {
 
     /// The batch, for rows that are passed to a function in words of type N.
     fn visited<N: Word>(&self) -> Result<Batch, Error> {
-        let too_long = |_| Error::OutOfMemory { bytes: self.len.saturating_mul(8) };
-        let batch = self.batch(usize::try_from(self.len).map_err(too_long)?);
+        let too_long = |_| Error::OutOfMemory { bytes: self.row_len.saturating_mul(8) };
+        let batch = self.batch(usize::try_from(self.row_len).map_err(too_long)?);
         check_word::<N>(batch.len)?;
         Ok(batch)
     }
 
     /// The batch, for a slice of `words` words or items, if it consists of whole rows that exist.
-    pub(super) fn rows(&self, first: u64, words: usize) -> Result<Batch, Error> {
-        let (len, words) = (self.len, words as u64);
+    pub(super) fn batch_of(&self, first: u64, words: usize) -> Result<Batch, Error> {
+        let (len, words) = (self.row_len, words as u64);
         if words.checked_rem(len).unwrap_or(words) != 0 {
             return Err(Error::View(ViewError::NotWhole { len, actual: words }));
         }
-        let (rows, count) = (words.checked_div(len).unwrap_or(0), self.count);
+        let (rows, count) = (words.checked_div(len).unwrap_or(0), self.rows);
         let (start, end) = (u128::from(first), u128::from(first) + u128::from(rows));
         if end > u128::from(count) {
             return Err(Error::View(ViewError::OutOfRange { start, end, len: count }));

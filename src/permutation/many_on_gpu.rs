@@ -44,7 +44,7 @@ impl CudaWorkspace {
         first: u64,
         out: &mut impl DeviceArrayMut<N>,
     ) -> Result<(), Error> {
-        let batch = permutations.rows(first, out.len())?;
+        let batch = permutations.batch_of(first, out.len())?;
         self.write_batch(&batch, first, out)
     }
 
@@ -61,7 +61,7 @@ impl CudaWorkspace {
         permutations: &Permutations,
         words: usize,
     ) -> Result<usize, Error> {
-        let batch = permutations.rows(0, words)?;
+        let batch = permutations.batch_of(0, words)?;
         self.reserve_batch::<N>(&batch, words)
     }
 
@@ -107,7 +107,7 @@ impl CudaWorkspace {
         source: &impl DeviceArray<T>,
         out: &mut impl DeviceArrayMut<T>,
     ) -> Result<(), Error> {
-        let batch = permutations.rows(first, source.len())?;
+        let batch = permutations.batch_of(first, source.len())?;
         self.move_batch(&batch, first, source, out, Direction::Shuffle)
     }
 
@@ -124,7 +124,7 @@ impl CudaWorkspace {
         source: &impl DeviceArray<T>,
         out: &mut impl DeviceArrayMut<T>,
     ) -> Result<(), Error> {
-        let batch = permutations.rows(first, source.len())?;
+        let batch = permutations.batch_of(first, source.len())?;
         self.move_batch(&batch, first, source, out, Direction::Unshuffle)
     }
 
@@ -145,7 +145,7 @@ impl CudaWorkspace {
         first: u64,
         array: RawArray,
     ) -> Result<(), Error> {
-        let batch = permutations.rows(first, array.len)?;
+        let batch = permutations.batch_of(first, array.len)?;
         // SAFETY: the caller promises that both addresses have `len` items of that size, and are
         // left to the stream until it has finished.
         unsafe { self.move_batch_raw(&batch, first, array, Direction::Shuffle) }
@@ -166,7 +166,7 @@ impl CudaWorkspace {
         first: u64,
         array: RawArray,
     ) -> Result<(), Error> {
-        let batch = permutations.rows(first, array.len)?;
+        let batch = permutations.batch_of(first, array.len)?;
         // SAFETY: the caller promises `len` items of that size at both addresses, which are the
         // stream's until it has done with them.
         unsafe { self.move_batch_raw(&batch, first, array, Direction::Unshuffle) }
@@ -187,7 +187,7 @@ impl CudaWorkspace {
         permutations: &Permutations,
         array: RawArray,
     ) -> Result<usize, Error> {
-        let batch = permutations.rows(0, array.len)?;
+        let batch = permutations.batch_of(0, array.len)?;
         self.reserve_batch_raw(&batch, array)
     }
 }

@@ -6,10 +6,11 @@ use super::{Permutation, SurvivorIndex, tuning};
 use crate::bijection::hooks::Hooked;
 use crate::engine::IndexError;
 use crate::engine::check::or_panic;
+use crate::error::{Defect, ViewError};
 use crate::{Bijection, Error};
 
 impl<B: Bijection> Permutation<B> {
-    /// `p[k]`: the index of the item that moves to place `k`; `None` if there is no such place.
+    /// `p[place]`: the index of the item that moves to a place.
     ///
     /// If the length fills the bijection's domain, this takes one evaluation; for
     /// [`walk`](Permutation::walk) of any length, up to two on average. Otherwise a place near
@@ -18,14 +19,13 @@ impl<B: Bijection> Permutation<B> {
     /// index each build one, so call [`build_index`](Self::build_index) before you share a
     /// permutation among threads.
     ///
-    /// With a bijection that breaks its requirements, the result may also be `None`, or an index
-    /// that is not below the length.
-    ///
     /// # Errors
     ///
-    /// [`ViewError::IndexNotBuilt`](crate::error::ViewError::IndexNotBuilt) if the index is needed,
-    /// has not been built, and would cover more slots than [`Permutation::AUTO_INDEX_SLOTS_MAX`];
-    /// otherwise the errors of [`build_index`](Self::build_index).
+    /// * [`ViewError::OutOfRange`] if the place is not below the length;
+    /// * [`ViewError::IndexNotBuilt`] if the index is needed, has not been built, and would cover
+    ///   more slots than [`Permutation::AUTO_INDEX_SLOTS_MAX`], and otherwise the errors of
+    ///   [`build_index`](Self::build_index);
+    /// * [`Error::NotABijection`] if the bijection is found to break its requirements.
     ///
     /// # Examples
     ///
@@ -36,41 +36,34 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// let p = Permutation::new(1000, 42);
     /// let order = p.to_vec();
-    /// for k in 0..1000 {
-    ///     assert_eq!(p.get(k)?, Some(order[k as usize]));
+    /// for place in 0..1000 {
+    ///     assert_eq!(p.get(place)?, order[place as usize]);
     /// }
-    /// assert_eq!(p.get(1000)?, None);
+    /// assert!(matches!(p.get(1000), Err(Error::View(ViewError::OutOfRange { .. }))));
     ///
     /// let p = Permutation::new(1_000_000_000_000, 42);
     /// // Near either end no index is needed.
-    /// assert_eq!(p.get(5)?, p.iter().nth(5));
-    /// assert_eq!(p.get(p.len() - 1)?, p.iter().next_back());
+    /// assert_eq!(Some(p.get(5)?), p.iter().nth(5));
+    /// assert_eq!(Some(p.get(p.len() - 1)?), p.iter().next_back());
     /// assert!(matches!(p.get(1 << 39), Err(Error::View(ViewError::IndexNotBuilt { .. }))));
     ///
-    /// // A walk needs none anywhere, and never returns an error.
+    /// // A walk needs none anywhere.
     /// let walk = Permutation::walk(1_000_000_000_000, 42);
-    /// assert_eq!(walk.position(walk.get(1 << 39)?.expect("a place"))?, Some(1 << 39));
+    /// assert_eq!(walk.position(walk.get(1 << 39)?)?, 1 << 39);
     /// # Ok::<(), Error>(())
     /// ```
     #[inline]
-    pub fn get(&self, k: u64) -> Result<Option<u64>, Error> {
-        if k >= self.len {
-            Ok(None)
-        } else if self.inverted {
-            self.rank(k)
-        } else {
-            self.select(k)
-        }
+    pub fn get(&self, place: u64) -> Result<u64, Error> {
+        self.look_up(place, self.inverted)
     }
 
-    /// The place to which an item moves: the `k` with `p[k] = index`; `None` if there is no such
-    /// item.
+    /// The place to which an item moves: the one with `p[place] = index`.
     ///
     /// It takes as long as [`get`](Self::get).
     ///
     /// # Errors
     ///
-    /// As [`get`](Self::get).
+    /// As [`get`](Self::get), and [`ViewError::OutOfRange`] if the index is not below the length.
     ///
     /// # Examples
     ///
@@ -79,21 +72,38 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// let p = Permutation::new(1000, 42);
     /// for index in 0..1000 {
-    ///     let place = p.position(index)?.expect("an index below the length");
-    ///     assert_eq!(p.get(place)?, Some(index));
+    ///     assert_eq!(p.get(p.position(index)?)?, index);
     /// }
-    /// assert_eq!(p.position(1000)?, None);
+    /// assert!(p.position(1000).is_err());
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     #[inline]
-    pub fn position(&self, index: u64) -> Result<Option<u64>, Error> {
-        if index >= self.len {
-            Ok(None)
-        } else if self.inverted {
-            self.select(index)
-        } else {
-            self.rank(index)
+    pub fn position(&self, index: u64) -> Result<u64, Error> {
+        self.look_up(index, !self.inverted)
+    }
+
+    #[inline]
+    fn look_up(&self, number: u64, is_ranked: bool) -> Result<u64, Error> {
+        if number >= self.len {
+            let (start, end) = (number.into(), u128::from(number) + 1);
+            return Err(Error::View(ViewError::OutOfRange { start, end, len: self.len }));
         }
+        match if is_ranked { self.rank(number) } else { self.select(number) }? {
+            Some(found) if found < self.len => Ok(found),
+            found => Err(self.wrong(number, is_ranked, found)),
+        }
+    }
+
+    /// What is wrong with the bijection, if this was found for a number below the length.
+    #[cold]
+    fn wrong(&self, point: u64, is_ranked: bool, found: Option<u64>) -> Error {
+        let (len, method) = (self.len, if is_ranked { "inverse" } else { "forward" });
+        Error::NotABijection(match found {
+            Some(value) => Defect::OutOfRange { method, point, value, last: len.saturating_sub(1) },
+            // Fewer slots have a value below the length than when they were counted. Only an index
+            // is looked for among them.
+            None => Defect::Survivors { expected: len, actual: point },
+        })
     }
 
     /// Builds the index for lookups of single places, if one is needed and has not been built.
@@ -115,8 +125,8 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`ViewError::IndexTooLarge`](crate::error::ViewError::IndexTooLarge) if there is not enough
-    /// memory, and [`Error::NotABijection`] if the number of survivors is not the length.
+    /// [`Error::OutOfMemory`], and [`Error::NotABijection`] if the number of survivors is not the
+    /// length. A [`walk`](Permutation::walk) needs no index.
     ///
     /// # Examples
     ///
@@ -182,7 +192,7 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`ViewError::BlockSize`](crate::error::ViewError::BlockSize) if `slots_per_block` is not a
+    /// [`ViewError::BlockSize`] if `slots_per_block` is not a
     /// power of two from 64 to 32768, and otherwise as [`build_index`](Self::build_index).
     ///
     /// # Examples
@@ -220,7 +230,7 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`ViewError::IndexNotBuilt`](crate::error::ViewError::IndexNotBuilt) if that would take
+    /// [`ViewError::IndexNotBuilt`] if that would take
     /// long, and otherwise as `build_index`.
     pub(super) fn need_index(&self) -> Result<(), Error> {
         Ok(self.build_if(false)?)

@@ -134,7 +134,7 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// let p = Permutation::new(1000, 42);
     /// let q = p.inverted();
-    /// assert!(p.iter().zip(0..).all(|(index, k)| q.get(index) == Ok(Some(k))));
+    /// assert!(p.iter().zip(0..).all(|(index, k)| q.get(index) == Ok(k)));
     /// ```
     #[must_use]
     pub fn inverted(&self) -> Self

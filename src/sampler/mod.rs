@@ -14,6 +14,18 @@ use crate::error::{Defect, ViewError};
 use crate::{Error, Seed};
 use order::EpochOrder;
 
+/// What [`Sampler::next_batch_while`] has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum SamplerStep {
+    /// It has taken the step, and the vector holds this rank's items.
+    Taken,
+    /// The epoch has no further step.
+    EpochEnd,
+    /// It was stopped; the step is still to be taken.
+    Stopped,
+}
+
 /// The number of items of a batch between two questions whether to go on: under a millisecond.
 const PART: u64 = 1 << 16;
 
@@ -155,7 +167,7 @@ impl Sampler {
     /// sampler.next_batch(&mut batch)?;
     /// let order = Permutation::walk(1_000_000_000_000, 42);
     /// let places: Result<Vec<_>, _> = batch.iter().map(|&item| order.position(item)).collect();
-    /// assert_eq!(places?, [3, 11, 19, 27].map(Some));
+    /// assert_eq!(places?, [3, 11, 19, 27]);
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn builder(len: u64, seed: impl Into<Seed>) -> SamplerBuilder {
@@ -201,12 +213,11 @@ impl Sampler {
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
     pub fn next_batch(&mut self, batch: &mut Vec<u64>) -> Result<bool, Error> {
-        self.next_batch_while(batch, || true)
+        Ok(self.next_batch_while(batch, || true)? == SamplerStep::Taken)
     }
 
     /// Like [`next_batch`](Self::next_batch), but stops when `go_on`, which is called before each
-    /// 65,536 items, returns `false`. It then returns `false`, the step is not taken, and the
-    /// vector is empty.
+    /// 65,536 items, returns `false`. The step is then not taken, and the vector is empty.
     ///
     /// # Errors
     ///
@@ -219,6 +230,7 @@ impl Sampler {
     /// # Examples
     ///
     /// ```
+    /// use bijective_shuffle::SamplerStep;
     /// use bijective_shuffle::prelude::*;
     ///
     /// let mut sampler = Sampler::builder(1_000_000, 42).batch(500_000).build()?;
@@ -228,7 +240,7 @@ impl Sampler {
     ///     asked += 1;
     ///     asked < 3
     /// };
-    /// assert!(!sampler.next_batch_while(&mut batch, go_on)?);
+    /// assert_eq!(sampler.next_batch_while(&mut batch, go_on)?, SamplerStep::Stopped);
     /// assert_eq!((batch.len(), sampler.consumed()), (0, 0));
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
@@ -236,12 +248,12 @@ impl Sampler {
         &mut self,
         batch: &mut Vec<u64>,
         mut go_on: impl FnMut() -> bool,
-    ) -> Result<bool, Error> {
+    ) -> Result<SamplerStep, Error> {
         batch.clear();
         let left = self.len() - self.consumed;
         let places = self.places(left);
         if places == 0 {
-            return Ok(false);
+            return Ok(SamplerStep::EpochEnd);
         }
         let (count, own) = (self.share(places), self.share(places.min(left)));
         let out_of_memory = || Error::OutOfMemory { bytes: count.saturating_mul(8) };
@@ -252,15 +264,15 @@ impl Sampler {
             // Behind the rank's own items are repeated ones.
             let end = if first < own { own } else { count }.min(first.saturating_add(PART));
             // If this panics or fails, the step has not been taken.
-            let appended = if go_on() { self.append(first..end, left, batch) } else { Ok(false) };
-            if appended != Ok(true) {
+            if !go_on() {
                 batch.clear();
-                return appended;
+                return Ok(SamplerStep::Stopped);
             }
+            self.append(first..end, left, batch).inspect_err(|_| batch.clear())?;
             first = end;
         }
         self.consumed += left.min(self.global_batch);
-        Ok(true)
+        Ok(SamplerStep::Taken)
     }
 
     /// The number of places in the next step, including repeated ones, if `left` items are left; 0
@@ -294,7 +306,7 @@ impl Sampler {
 
     /// Appends this rank's items with some numbers in the next step, if `left` items are left: all
     /// of them its own, or all repeated.
-    fn append(&self, numbers: Range<u64>, left: u64, batch: &mut Vec<u64>) -> Result<bool, Error> {
+    fn append(&self, numbers: Range<u64>, left: u64, batch: &mut Vec<u64>) -> Result<(), Error> {
         let (first, last) = (numbers.start, self.len() - 1);
         let start = batch.len();
         batch.extend(numbers.map(|k| self.place(k, left)));
@@ -316,7 +328,7 @@ impl Sampler {
                     last,
                 }))
             }
-            None => Ok(true),
+            None => Ok(()),
         }
     }
 

@@ -19,7 +19,7 @@ fn check(cuda: &Cuda, permutations: &Permutations, first: u64, rows: usize) {
         first: u64,
         rows: usize,
     ) {
-        let words = rows * permutations.len() as usize;
+        let words = rows * permutations.row_len() as usize;
         let mut expected = vec![N::ZERO; words];
         permutations.write_rows(first, &mut expected).unwrap();
         let poison = N::MAX;

@@ -2,6 +2,7 @@
 //! which have no items, and of slices with as many items without a size.
 
 use bijective_shuffle::Error;
+use bijective_shuffle::error::ViewError;
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Rows, Serial, Strategy};
 
@@ -24,17 +25,22 @@ fn views_end_where_their_lengths_do() {
     for (seed, len) in (0..).zip(LENGTHS) {
         let p = Permutation::walk(len, seed);
         for k in [0, 1, len / 3, len / 2, len - 2, len - 1] {
-            let index = p.get(k).unwrap().unwrap();
+            let index = p.get(k).unwrap();
             assert!(index < len, "{len}");
-            assert_eq!(p.position(index), Ok(Some(k)), "{len}");
-            assert_eq!(p.inverted().get(index), Ok(Some(k)), "{len}");
+            assert_eq!(p.position(index), Ok(k), "{len}");
+            assert_eq!(p.inverted().get(index), Ok(k), "{len}");
             assert_eq!(p.iter().nth(usize::try_from(k).unwrap_or(0)), Some(index), "{len}");
         }
-        assert_eq!((p.get(len), p.position(len)), (Ok(None), Ok(None)));
-        assert_eq!((p.get(u64::MAX), p.position(u64::MAX)), (Ok(None), Ok(None)));
+        for beyond in [len, u64::MAX] {
+            let (start, end) = (beyond.into(), u128::from(beyond) + 1);
+            let error = Err(Error::View(ViewError::OutOfRange { start, end, len }));
+            assert_eq!((&p.get(beyond), &p.position(beyond)), (&error, &error));
+            let text = format!("{beyond} is not below the length {len}");
+            assert_eq!(error.unwrap_err().to_string(), text);
+        }
 
         let near_end: Vec<u64> = p.range(len - 3..).unwrap().collect();
-        let looked_up = (len - 3..len).map(|k| p.get(k).unwrap().unwrap());
+        let looked_up = (len - 3..len).map(|k| p.get(k).unwrap());
         assert!(near_end.iter().copied().eq(looked_up), "{len}");
         assert_eq!(p.range(len..).unwrap().next(), None);
         if let Some(beyond) = len.checked_add(1) {
@@ -61,7 +67,7 @@ fn shards_divide_any_length_among_any_number() {
                 let mut shard = p.shard(rank, ranks).unwrap();
                 let own = bound(rank + 1) - bound(rank);
                 assert_eq!(shard.size_hint().0 as u64, own, "{rank} of {ranks}, {len}");
-                assert_eq!(shard.next(), p.get(bound(rank)).unwrap().filter(|_| own > 0));
+                assert_eq!(shard.next(), p.get(bound(rank)).ok().filter(|_| own > 0));
             }
         }
         for (rank, ranks) in [(0, 0), (1, 1), (u64::MAX, u64::MAX)] {

@@ -11,7 +11,7 @@ use bijective_shuffle::bijection::{BlockShuffle, Lcg, Table};
 use bijective_shuffle::error::BijectionError;
 use bijective_shuffle::error::{Defect, SavedError, ViewError};
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{SamplerBuilder, SamplerState};
+use bijective_shuffle::{SamplerBuilder, SamplerState, SamplerStep};
 use proptest::prelude::*;
 
 use bijective_shuffle_laws::cases;
@@ -326,14 +326,20 @@ fn a_batch_that_is_stopped_is_not_taken() {
                         asked += 1;
                         asked <= most
                     };
-                    assert_eq!(sampler.next_batch_while(&mut batch, go_on), Ok(false));
+                    let step = sampler.next_batch_while(&mut batch, go_on);
+                    assert_eq!(step, Ok(SamplerStep::Stopped));
                     assert_eq!(asked, most + 1);
                     assert!(batch.is_empty() && sampler.state() == state);
                 }
-                assert_eq!(sampler.next_batch_while(&mut batch, || true), Ok(true));
+                let taken = sampler.next_batch_while(&mut batch, || true);
+                assert_eq!(taken, Ok(SamplerStep::Taken));
                 assert!(batch == step[rank], "rank {rank} of {ranks}, {tail:?}");
             }
-            assert_eq!(sampler.next_batch_while(&mut batch, || true), Ok(false));
+            // At the end nothing is left to stop.
+            for go_on in [true, false] {
+                let ended = sampler.next_batch_while(&mut batch, || go_on);
+                assert_eq!(ended, Ok(SamplerStep::EpochEnd));
+            }
         }
     }
 }
@@ -440,7 +446,7 @@ fn the_largest_numbers_do_not_overflow() {
         let builder = Sampler::builder(most, 1).rank(rank, most).tail(tail);
         let mut sampler = builder.build().unwrap();
         assert_eq!(sampler.steps(), 1);
-        let item = Permutation::walk(most, 1).get(rank).unwrap().unwrap();
+        let item = Permutation::walk(most, 1).get(rank).unwrap();
         assert_eq!(next(&mut sampler), Some(vec![item]));
         assert_eq!((sampler.consumed(), sampler.steps_remaining()), (most, 0));
         assert_eq!(next(&mut sampler), None);

@@ -43,9 +43,7 @@ impl Fault {
     /// What kind of failure an error is, and its text.
     pub fn of(error: &Error, names: LanguageNames) -> (Self, String) {
         let fault = match error {
-            Error::OutOfMemory { .. } | Error::View(ViewError::IndexTooLarge { .. }) => {
-                Self::Memory
-            }
+            Error::OutOfMemory { .. } => Self::Memory,
             Error::LengthMismatch { .. } => Self::Length,
             Error::View(ViewError::OutOfRange { .. } | ViewError::ConsumedTooMany { .. }) => {
                 Self::Range
@@ -65,9 +63,6 @@ impl Fault {
                 "this place is found by an index over {} points, too many to build it unasked: use \
                  {walk}, which needs none, or call {build_index} first",
                 u128::from(*last) + 1
-            ),
-            Error::View(ViewError::IndexTooLarge { bytes }) => format!(
-                "an index of {bytes} bytes could not be allocated: use {walk}, which needs none"
             ),
             error => error.to_string(),
         };
@@ -89,9 +84,8 @@ mod tests {
         let (fault, text) = told(far);
         assert_eq!(fault, Fault::IndexNotBuilt);
         assert!(text.contains("use a_walk, ") && text.contains("call an_index() first"), "{text}");
-        let (fault, text) = told(Error::View(ViewError::IndexTooLarge { bytes: 7 }));
-        assert_eq!(fault, Fault::Memory);
-        assert!(text.contains("7 bytes") && text.contains("use a_walk,"), "{text}");
+        let error = Error::OutOfMemory { bytes: 7 };
+        assert_eq!(told(error.clone()), (Fault::Memory, error.to_string()));
         let error = Sampler::builder(0, 1).build().unwrap_err();
         assert_eq!(told(error.clone()), (Fault::Argument, error.to_string()));
         let error = Sampler::builder(5, 1).build().unwrap().state_at(0, 6).unwrap_err();

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use bijective_shuffle::bijection::{BlockShuffle, CycleWalk, Standard};
-use bijective_shuffle::error::Defect;
 use bijective_shuffle::iter::IntoIter;
 use bijective_shuffle::{Bijection, Error, FromSeed, Permutation, Rows, Seed, Word, Workspace};
 
@@ -193,16 +192,18 @@ impl AnyOrder {
     /// [`Error::NotABijection`].
     #[inline]
     pub fn look_up(&self, number: u64, lookup: Lookup) -> Result<u64, Error> {
-        let is_forward = (lookup == Lookup::Index) != self.is_inverted();
-        let found = match (self.is_full, is_forward) {
-            (true, true) => Some(self.bijection().forward(number)),
-            (true, false) => Some(self.bijection().inverse(number)),
-            (false, _) if lookup == Lookup::Index => self.permutation.get(number)?,
-            (false, _) => self.permutation.position(number)?,
-        };
-        match found {
-            Some(found) if found < self.len() => Ok(found),
-            _ => Err(self.wrong(number, is_forward, found)),
+        if self.is_full && !self.is_given {
+            let is_forward = (lookup == Lookup::Index) != self.is_inverted();
+            let bijection = self.bijection();
+            return Ok(if is_forward {
+                bijection.forward(number)
+            } else {
+                bijection.inverse(number)
+            });
+        }
+        match lookup {
+            Lookup::Index => self.permutation.get(number),
+            Lookup::Place => self.permutation.position(number),
         }
     }
 
@@ -274,18 +275,6 @@ impl AnyOrder {
         })
     }
 
-    /// What is wrong with the bijection, if this was found for a number.
-    #[cold]
-    fn wrong(&self, point: u64, is_forward: bool, found: Option<u64>) -> Error {
-        let (len, method) = (self.len(), if is_forward { "forward" } else { "inverse" });
-        Error::NotABijection(match found {
-            Some(value) => Defect::OutOfRange { method, point, value, last: len.saturating_sub(1) },
-            // Fewer slots have a value below the length than when they were counted. Only an index
-            // is looked for among them.
-            None => Defect::Survivors { expected: len, actual: point },
-        })
-    }
-
     /// Writes all indexes, by the engine.
     ///
     /// # Errors
@@ -349,6 +338,8 @@ impl AnyOrder {
 
 #[cfg(test)]
 mod tests {
+    use bijective_shuffle::error::Defect;
+
     use super::*;
 
     /// Maps all points but 0 to themselves, and 0 to any.

@@ -1,7 +1,7 @@
 //! [`Batches`]: what a rank takes in each step.
 
 use bijective_shuffle::error::ViewError;
-use bijective_shuffle::{Sampler, SamplerBuilder, SamplerState, Tail};
+use bijective_shuffle::{Sampler, SamplerState, Seed, Tail};
 use bijective_shuffle_engine::check;
 
 use crate::Error;
@@ -65,6 +65,43 @@ impl<S: Source + ?Sized> Source for &S {
     }
 }
 
+/// How [`Batches`] deal out the places of a [`Source`]: by default all to one rank, with
+/// [`Tail::Pad`] at the end of an epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BatchOptions {
+    rank: u64,
+    ranks: u64,
+    batch: u64,
+    tail: Tail,
+}
+
+impl BatchOptions {
+    /// Batches of `batch` items.
+    pub const fn new(batch: u64) -> Self {
+        Self { rank: 0, ranks: 1, batch, tail: Tail::Pad }
+    }
+
+    /// The batches of one of several ranks.
+    #[must_use]
+    pub const fn rank(self, rank: u64, ranks: u64) -> Self {
+        Self { rank, ranks, ..self }
+    }
+
+    /// What happens at the end of an epoch.
+    #[must_use]
+    pub const fn tail(self, tail: Tail) -> Self {
+        Self { tail, ..self }
+    }
+
+    /// The sampler that deals out the places of an epoch, at its beginning.
+    fn sampler(self, len: u64, seed: Seed, epoch: u64) -> Result<Sampler, Error> {
+        let builder = Sampler::builder(len, seed).sequential().rank(self.rank, self.ranks);
+        let mut sampler = builder.batch(self.batch).tail(self.tail).build()?;
+        sampler.set_epoch(epoch)?;
+        Ok(sampler)
+    }
+}
+
 /// The batches of a training loop on several ranks, from a [`Source`].
 ///
 /// A step takes the next `ranks * batch` places of the epoch, and each rank gets a run of them: the
@@ -83,13 +120,13 @@ impl<S: Source + ?Sized> Source for &S {
 /// Four ranks stop after some steps, and three go on:
 ///
 /// ```
-/// use bijective_shuffle::SamplerBuilder;
-/// use bijective_shuffle_loaders::{Batches, Weighted};
+/// use bijective_shuffle_loaders::{BatchOptions, Batches, Weighted};
 ///
 /// let draws = Weighted::new(&[1, 2, 3, 4], 42)?;
 /// let (mut items, mut batch, mut state) = (Vec::new(), Vec::new(), None);
 /// for rank in 0..4 {
-///     let mut batches = Batches::new(&draws, Some(1000), |sampler| sampler.rank(rank, 4).batch(10))?;
+///     let options = BatchOptions::new(10).rank(rank, 4);
+///     let mut batches = Batches::new(&draws, Some(1000), options)?;
 ///     for _ in 0..7 {
 ///         batches.next_batch(&mut batch)?;
 ///         items.extend_from_slice(&batch);
@@ -97,8 +134,8 @@ impl<S: Source + ?Sized> Source for &S {
 ///     state = Some(batches.state());
 /// }
 /// for rank in 0..3 {
-///     let settings = |sampler: SamplerBuilder| sampler.rank(rank, 3).batch(16);
-///     let mut batches = Batches::from_state(&draws, Some(1000), &state.unwrap(), settings)?;
+///     let options = BatchOptions::new(16).rank(rank, 3);
+///     let mut batches = Batches::from_state(&draws, Some(1000), &state.unwrap(), options)?;
 ///     while batches.next_batch(&mut batch)? {
 ///         items.extend_from_slice(&batch);
 ///     }
@@ -116,6 +153,7 @@ impl<S: Source + ?Sized> Source for &S {
 pub struct Batches<S> {
     source: S,
     sampler: Sampler,
+    options: BatchOptions,
     /// What was asked for.
     len: Option<u64>,
     places: Vec<u64>,
@@ -123,18 +161,14 @@ pub struct Batches<S> {
 
 impl<S: Source> Batches<S> {
     /// Batches of a source at the beginning of epoch 0. An epoch has `len` places, or with `None`
-    /// the source's own number. `settings` sets rank, ranks, batch and tail of the sampler that
-    /// deals out the places.
+    /// the source's own number.
     ///
     /// # Errors
     ///
-    /// Those of [`SamplerBuilder::build`] and of [`Source::begin`].
-    pub fn new(
-        source: S,
-        len: Option<u64>,
-        settings: impl FnOnce(SamplerBuilder) -> SamplerBuilder,
-    ) -> Result<Self, Error> {
-        Self::at(source, len, 0, settings)
+    /// Those of [`SamplerBuilder::build`](bijective_shuffle::SamplerBuilder::build) and of
+    /// [`Source::begin`].
+    pub fn new(source: S, len: Option<u64>, options: BatchOptions) -> Result<Self, Error> {
+        Self::at(source, len, 0, options)
     }
 
     /// Batches at the position of a state, as [`resume`](Self::resume) sets it, without first
@@ -147,43 +181,24 @@ impl<S: Source> Batches<S> {
         source: S,
         len: Option<u64>,
         state: &SamplerState,
-        settings: impl FnOnce(SamplerBuilder) -> SamplerBuilder,
+        options: BatchOptions,
     ) -> Result<Self, Error> {
-        let mut batches = Self::at(source, len, state.epoch(), settings)?;
+        let mut batches = Self::at(source, len, state.epoch(), options)?;
         batches.sampler.resume(state)?;
         Ok(batches)
     }
 
     /// Batches at the beginning of an epoch.
-    fn at(
-        source: S,
-        len: Option<u64>,
-        epoch: u64,
-        settings: impl FnOnce(SamplerBuilder) -> SamplerBuilder,
-    ) -> Result<Self, Error> {
+    fn at(source: S, len: Option<u64>, epoch: u64, options: BatchOptions) -> Result<Self, Error> {
         let places = source.begin(epoch, len)?;
         // The check of a sampler's state includes its seed.
-        let builder = Sampler::builder(places, source.fingerprint()).sequential();
-        let mut sampler = settings(builder).build()?;
-        sampler.set_epoch(epoch)?;
-        Ok(Self { sampler, source, len, places: Vec::new() })
+        let sampler = options.sampler(places, source.fingerprint().into(), epoch)?;
+        Ok(Self { sampler, source, options, len, places: Vec::new() })
     }
 
     /// A sampler for an epoch, at its beginning.
     fn sampler_of(&self, epoch: u64) -> Result<Sampler, Error> {
-        let (len, sampler) = (self.source.begin(epoch, self.len)?, &self.sampler);
-        let mut other = if len == sampler.len() {
-            sampler.clone()
-        } else {
-            Sampler::builder(len, sampler.seed())
-                .sequential()
-                .rank(sampler.rank(), sampler.ranks())
-                .batch(sampler.batch())
-                .tail(sampler.tail())
-                .build()?
-        };
-        other.set_epoch(epoch)?;
-        Ok(other)
+        self.options.sampler(self.source.begin(epoch, self.len)?, self.sampler.seed(), epoch)
     }
 
     /// Replaces a vector's contents with this rank's items of the next step. Returns whether there

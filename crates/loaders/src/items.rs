@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bijective_shuffle::bijection::{CycleWalk, Standard};
+use bijective_shuffle::error::ViewError;
 use bijective_shuffle::{FromSeed, KeyDomain, Seed};
 use bijective_shuffle_engine::{check, parallel, saved};
 
@@ -28,6 +29,17 @@ pub(crate) fn check_positions(first: u64, count: usize) -> Result<(), Error> {
     let count = count as u64;
     if count > 0 && first.checked_add(count - 1).is_none() {
         return Err(Error::BeyondLast { first, count });
+    }
+    Ok(())
+}
+
+/// Checks that a place is below a length.
+pub(crate) fn check_place(place: u64, len: u64) -> Result<(), Error> {
+    if place >= len {
+        let (start, end) = (place.into(), u128::from(place) + 1);
+        return Err(
+            bijective_shuffle::Error::View(ViewError::OutOfRange { start, end, len }).into()
+        );
     }
     Ok(())
 }

@@ -35,7 +35,7 @@ const MOST: usize = 1 << 16;
 /// # Examples
 ///
 /// ```
-/// use bijective_shuffle_loaders::{Batches, Lengths};
+/// use bijective_shuffle_loaders::{BatchOptions, Batches, Lengths};
 ///
 /// let lengths: Vec<u32> = (1..=10_000).map(|item| item * item % 509).collect();
 /// let batches = Lengths::new(&lengths[..], 4096, 2048, 42)?;
@@ -47,7 +47,7 @@ const MOST: usize = 1 << 16;
 /// let (tokens, padded) = batches.tokens()?;
 /// assert!(tokens as f64 > 0.98 * padded as f64);
 ///
-/// let mut dealt = Batches::new(batches, None, |sampler| sampler.rank(1, 4))?;
+/// let mut dealt = Batches::new(batches, None, BatchOptions::new(1).rank(1, 4))?;
 /// let mut batch = Vec::new();
 /// while dealt.next_batch(&mut batch)? {
 ///     let items: &[u64] = &batch[0];
@@ -155,15 +155,11 @@ impl<L: ItemLengths> Lengths<L> {
     ///
     /// # Errors
     ///
-    /// As [`batch_count`](Self::batch_count).
-    ///
-    /// # Panics
-    ///
-    /// If the place is not below [`batch_count`](Self::batch_count).
+    /// [`Error::Shuffle`] if the place is not below [`batch_count`](Self::batch_count), and
+    /// otherwise as it.
     pub fn get(&self, place: u64) -> Result<Vec<u64>, Error> {
         let index = self.index(self.seed.epoch())?;
-        let len = index.len();
-        assert!(place < len, "there is no place {place} among {len} batches");
+        items::check_place(place, index.len())?;
         self.batch(&index, place)
     }
 

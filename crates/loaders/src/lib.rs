@@ -23,10 +23,10 @@
 //! Three data sets in fixed shares, in batches for rank 3 of 8:
 //!
 //! ```
-//! use bijective_shuffle_loaders::{Batches, Mixture};
+//! use bijective_shuffle_loaders::{BatchOptions, Batches, Mixture};
 //!
 //! let mixture = Mixture::new(&[1_000_000, 20_000, 300], &[80, 15, 5], 42)?;
-//! let mut batches = Batches::new(mixture, None, |sampler| sampler.rank(3, 8).batch(32))?;
+//! let mut batches = Batches::new(mixture, None, BatchOptions::new(32).rank(3, 8))?;
 //! let mut batch = Vec::new();
 //! batches.next_batch(&mut batch)?;
 //! assert_eq!(batch.len(), 32);
@@ -51,7 +51,7 @@ mod table;
 mod weighted;
 mod weights;
 
-pub use batches::{Batches, Source};
+pub use batches::{BatchOptions, Batches, Source};
 pub use error::Error;
 pub use items::ItemLengths;
 pub use lengths::Lengths;

@@ -58,7 +58,7 @@ pub struct Piece {
 /// # Examples
 ///
 /// ```
-/// use bijective_shuffle_loaders::{Batches, Packed};
+/// use bijective_shuffle_loaders::{BatchOptions, Batches, Packed};
 ///
 /// let lengths: Vec<u32> = (0..1000).map(|document| document % 70).collect();
 /// let packed = Packed::new(&lengths[..], 128, 0, 42)?;
@@ -67,7 +67,7 @@ pub struct Piece {
 ///     assert!(piece.from < piece.to && piece.to <= u64::from(lengths[piece.document as usize]));
 /// }
 ///
-/// let mut batches = Batches::new(packed, None, |sampler| sampler.rank(1, 4).batch(8))?;
+/// let mut batches = Batches::new(packed, None, BatchOptions::new(8).rank(1, 4))?;
 /// let mut batch = Vec::new();
 /// batches.next_batch(&mut batch)?;
 /// let tokens = |sequence: &[bijective_shuffle_loaders::Piece]| -> u64 {
@@ -150,14 +150,10 @@ impl<L: ItemLengths> Packed<L> {
     ///
     /// # Errors
     ///
-    /// [`Error::Shuffle`] if there is too little memory for the epoch's index, and
-    /// [`Error::LengthsChanged`] if lengths are found to have changed.
-    ///
-    /// # Panics
-    ///
-    /// If the place is not below [`len`](Self::len).
+    /// [`Error::Shuffle`] if the place is not below [`len`](Self::len) or memory for the epoch's
+    /// index runs out, and [`Error::LengthsChanged`] if lengths are found to have changed.
     pub fn get(&self, place: u64) -> Result<Vec<Piece>, Error> {
-        assert!(place < self.len(), "there is no place {place} among {} sequences", self.len());
+        items::check_place(place, self.len())?;
         self.pieces(&*self.index(self.seed.epoch())?, place)
     }
 

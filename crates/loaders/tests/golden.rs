@@ -2,8 +2,8 @@
 
 use bijective_shuffle::Seed;
 use bijective_shuffle_loaders::{
-    Batches, Lengths, Mixture, NodeBlocks, Packed, Source, Splits, StreamOrder, StreamShuffle,
-    Weighted, integer_weights, weighted_sample,
+    BatchOptions, Batches, Lengths, Mixture, NodeBlocks, Packed, Source, Splits, StreamOrder,
+    StreamShuffle, Weighted, integer_weights, weighted_sample,
 };
 use serde_json::Value;
 
@@ -82,7 +82,7 @@ fn draws_are_the_golden_ones() {
 
         // A batch of that epoch is the same draws.
         let epoch = draws.seed().epoch();
-        let mut batches = Batches::new(draws, Some(300), |sampler| sampler.batch(300)).unwrap();
+        let mut batches = Batches::new(draws, Some(300), BatchOptions::new(300)).unwrap();
         batches.set_epoch(epoch).unwrap();
         let mut batch = Vec::new();
         batches.next_batch(&mut batch).unwrap();

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bijective_shuffle::error::{SavedError, ViewError};
 use bijective_shuffle::{Tail, rayon};
 use bijective_shuffle_loaders::{
-    Batches, Error, ItemLengths, ItemWeights, Lengths, Mixture, Source, Splits, Weighted,
-    integer_weights, weighted_sample,
+    BatchOptions, Batches, Error, ItemLengths, ItemWeights, Lengths, Mixture, Source, Splits,
+    Weighted, integer_weights, weighted_sample,
 };
 use proptest::prelude::*;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
@@ -291,15 +291,11 @@ fn steps_are_equal_for_all_remainders() {
     for (len, ranks, size) in grid().step_by(11) {
         let draws = Mixture::new(&[len], &[1], 1).unwrap();
         for tail in [Tail::Short, Tail::Pad, Tail::Fill, Tail::Drop] {
-            let of = |rank| {
-                move |sampler: bijective_shuffle::SamplerBuilder| {
-                    sampler.rank(rank, ranks).batch(size).tail(tail)
-                }
-            };
+            let of = |rank| BatchOptions::new(size).rank(rank, ranks).tail(tail);
             for taken in (0..=len).step_by((ranks * size) as usize) {
                 // What all ranks together have taken, by one rank in one step.
                 let mut before =
-                    Batches::new(&draws, Some(len), |sampler| sampler.batch(taken.max(1))).unwrap();
+                    Batches::new(&draws, Some(len), BatchOptions::new(taken.max(1))).unwrap();
                 if taken > 0 {
                     before.next_batch(&mut batch).unwrap();
                 }
@@ -451,9 +447,8 @@ fn a_text_has_all_of_a_mixture() {
 fn batches_of_each_rank_have_the_shares_of_the_whole() {
     let mixture = Mixture::new(&[1000, 1000], &[1, 1], 3).unwrap();
     for (ranks, rank) in [(2, 0), (2, 1), (8, 3)] {
-        let settings =
-            |sampler: bijective_shuffle::SamplerBuilder| sampler.rank(rank, ranks).batch(10);
-        let mut batches = Batches::new(&mixture, Some(1600), settings).unwrap();
+        let options = BatchOptions::new(10).rank(rank, ranks);
+        let mut batches = Batches::new(&mixture, Some(1600), options).unwrap();
         let mut batch = Vec::new();
         while batches.next_batch(&mut batch).unwrap() {
             assert_eq!(batch.iter().filter(|&&(set, _)| set == 0).count(), 5);
@@ -475,12 +470,11 @@ fn the_last_step_is_that_of_a_sampler() {
     ] {
         let (mut dealt, mut sampled, mut batch) = (Vec::new(), Vec::new(), Vec::new());
         for rank in 0..ranks {
-            let settings = |sampler: bijective_shuffle::SamplerBuilder| {
-                sampler.rank(rank, ranks).batch(size).tail(tail)
-            };
-            let mut batches = Batches::new(&draws, Some(len), settings).unwrap();
+            let options = BatchOptions::new(size).rank(rank, ranks).tail(tail);
+            let mut batches = Batches::new(&draws, Some(len), options).unwrap();
             let builder = bijective_shuffle::Sampler::builder(len, 0).sequential();
-            let mut sampler = settings(builder).build().unwrap();
+            let builder = builder.rank(rank, ranks).batch(size).tail(tail);
+            let mut sampler = builder.build().unwrap();
             let mut places = Vec::new();
             while batches.next_batch(&mut batch).unwrap() {
                 assert!(sampler.next_batch(&mut places).unwrap());
@@ -517,7 +511,7 @@ fn a_resumed_run_builds_one_index() {
     let source = Lengths::new(&looked, 1000, 100, 42).unwrap();
     let looks = || looked.1.swap(0, Ordering::Relaxed) / 5000;
     looks();
-    let mut batches = Batches::new(&source, None, |sampler| sampler).unwrap();
+    let mut batches = Batches::new(&source, None, BatchOptions::new(1)).unwrap();
     assert_eq!(looks(), 1);
     batches.set_epoch(5).unwrap();
     batches.next_batch(&mut Vec::new()).unwrap();
@@ -528,7 +522,7 @@ fn a_resumed_run_builds_one_index() {
     // As in another process, which has no index yet.
     let source = Lengths::new(&looked, 1000, 100, 42).unwrap();
     looks();
-    let mut resumed = Batches::from_state(&source, None, &state, |sampler| sampler).unwrap();
+    let mut resumed = Batches::from_state(&source, None, &state, BatchOptions::new(1)).unwrap();
     let mut batch = Vec::new();
     resumed.next_batch(&mut batch).unwrap();
     assert_eq!((batch, resumed.sampler().epoch()), (next, 5));
@@ -538,7 +532,8 @@ fn a_resumed_run_builds_one_index() {
 #[test]
 fn states_of_others_are_refused() {
     let weighted = |weights: &[u64], seed: u64, len| {
-        Batches::new(Weighted::new(weights, seed).unwrap(), Some(len), |sampler| sampler).unwrap()
+        Batches::new(Weighted::new(weights, seed).unwrap(), Some(len), BatchOptions::new(1))
+            .unwrap()
     };
     let mut own = weighted(&[1, 2, 3], 1, 10);
     own.next_batch(&mut Vec::new()).unwrap();
@@ -546,7 +541,7 @@ fn states_of_others_are_refused() {
     assert!(weighted(&[1, 2, 3], 1, 10).resume(&state).is_ok());
     let foreign = Err(Error::from(bijective_shuffle::Error::Saved(SavedError::Foreign)));
     let other = Weighted::new([1, 2, 4], 1).unwrap();
-    let resumed = Batches::from_state(other, Some(10), &state, |sampler| sampler);
+    let resumed = Batches::from_state(other, Some(10), &state, BatchOptions::new(1));
     assert_eq!(resumed.map(drop), foreign);
     assert_eq!(weighted(&[1, 2, 4], 1, 10).resume(&state), foreign);
     assert_eq!(weighted(&[1, 2, 3], 2, 10).resume(&state), foreign);
@@ -557,7 +552,7 @@ fn states_of_others_are_refused() {
         if let Some(from) = change {
             mixture.change(from, &[2, 1], &[]).unwrap();
         }
-        Batches::new(mixture, Some(100), |sampler| sampler).unwrap()
+        Batches::new(mixture, Some(100), BatchOptions::new(1)).unwrap()
     };
     let state = mixed(Some(50)).state();
     assert!(mixed(Some(50)).resume(&state).is_ok());
@@ -604,7 +599,7 @@ fn bad_weights_are_named() {
     mixture.change(10, &[1, 1], &[3]).unwrap();
     let error = mixture.change(9, &[1, 2], &[]).unwrap_err();
     assert_eq!(error, Error::ChangeTooEarly { from: 9, last: 10 });
-    let mut batches = Batches::new(mixture, Some(1 << 40), |sampler| sampler).unwrap();
+    let mut batches = Batches::new(mixture, Some(1 << 40), BatchOptions::new(1)).unwrap();
     let error = batches.set_epoch(1 << 24).unwrap_err();
     assert_eq!(error, Error::PositionTooLarge { epoch: 1 << 24, len: 1 << 40 });
     assert_eq!(batches.sampler().epoch(), 0);
@@ -615,7 +610,7 @@ fn bad_weights_are_named() {
 fn last_epoch_and_last_position_end_with_an_error() {
     let draws = Weighted::new([1, 2, 3], 1).unwrap();
     let splits = Splits::new(&[3, 1], 1).unwrap();
-    let mut batches = Batches::new(&draws, None, |sampler| sampler).unwrap();
+    let mut batches = Batches::new(&draws, None, BatchOptions::new(1)).unwrap();
     batches.set_epoch(u64::MAX - 1).unwrap();
     batches.next_epoch().unwrap();
     let state = batches.state();

@@ -8,11 +8,9 @@ use std::env;
 
 use bijective_shuffle::error::{SavedError, ViewError};
 use bijective_shuffle::rayon::{self, prelude::*};
-use bijective_shuffle::{
-    Error as ShuffleError, KeyDomain, Permutation, SamplerBuilder, Seed, Tail,
-};
+use bijective_shuffle::{Error as ShuffleError, KeyDomain, Permutation, Seed, Tail};
 use bijective_shuffle_loaders::{
-    Batches, Error, Lengths, Mixture, NodeBlocks, Packed, Piece, Source, StreamOrder,
+    BatchOptions, Batches, Error, Lengths, Mixture, NodeBlocks, Packed, Piece, Source, StreamOrder,
     StreamShuffle, StreamState, Weighted,
 };
 
@@ -55,9 +53,8 @@ fn resume_at_random<S: Source<Item: Ord + Clone + core::fmt::Debug>>(
         let steps = if stop == 2 { u64::MAX } else { choices.below(8) };
         let mut after = None;
         for rank in 0..ranks {
-            let settings =
-                |sampler: SamplerBuilder| sampler.rank(rank, ranks).batch(size).tail(Tail::Short);
-            let mut batches = Batches::new(source, len, settings).unwrap();
+            let options = BatchOptions::new(size).rank(rank, ranks).tail(Tail::Short);
+            let mut batches = Batches::new(source, len, options).unwrap();
             batches.set_epoch(epoch).unwrap();
             if let Some(state) = &state {
                 batches.resume(state).unwrap();
@@ -288,7 +285,7 @@ fn lengths_that_change_are_noticed() {
     assert_eq!(packed.get(0), Err(changed.clone()));
     // A step that fails is not taken.
     length.store(10, Ordering::Relaxed);
-    let mut dealt = Batches::new(&packed, None, |sampler| sampler.batch(166)).unwrap();
+    let mut dealt = Batches::new(&packed, None, BatchOptions::new(166)).unwrap();
     let (state, mut batch) = (dealt.state(), Vec::new());
     length.store(99, Ordering::Relaxed);
     assert_eq!(dealt.next_batch(&mut batch), Err(changed));
@@ -330,6 +327,20 @@ fn lengths_that_are_exchanged_give_whole_pieces_or_an_error() {
             }
         }
     }
+}
+
+#[test]
+fn a_place_beyond_an_epoch_is_refused() {
+    let lengths = [5_u32; 100];
+    let packed = Packed::new(&lengths[..], 20, 0, 1).unwrap();
+    let batches = Lengths::new(&lengths[..], 20, 100, 1).unwrap();
+    assert_eq!([packed.len(), batches.batch_count().unwrap()], [25, 25]);
+    let text = |error: Error| error.to_string();
+    let expected = "25 is not below the length 25";
+    assert_eq!(packed.get(25).map_err(text), Err(expected.into()));
+    assert_eq!(batches.get(25).map_err(text), Err(expected.into()));
+    assert!(packed.get(24).is_ok() && batches.get(24).is_ok());
+    assert!(packed.get(u64::MAX).is_err() && batches.get(u64::MAX).is_err());
 }
 
 /// A buffer of item numbers, with the steps' places from a list.
@@ -551,10 +562,10 @@ fn bad_lengths_of_sequences_are_named() {
     assert_eq!(lengths(&[0, 0], u64::MAX, 10), None);
 
     let batches = Lengths::new(vec![1_u32; 100], 10, 100, 1).unwrap();
-    let error = Batches::new(&batches, Some(11), |sampler| sampler).unwrap_err();
+    let error = Batches::new(&batches, Some(11), BatchOptions::new(1)).unwrap_err();
     assert_eq!(error, Error::EpochLength { asked: 11, has: 10 });
     let other = Lengths::new(vec![1_u32; 100], 11, 100, 1).unwrap();
-    let state = Batches::new(&batches, Some(10), |sampler| sampler).unwrap().state();
-    let error = Batches::new(&other, None, |sampler| sampler).unwrap().resume(&state);
+    let state = Batches::new(&batches, Some(10), BatchOptions::new(1)).unwrap().state();
+    let error = Batches::new(&other, None, BatchOptions::new(1)).unwrap().resume(&state);
     assert_eq!(error, Err(bijective_shuffle::Error::Saved(SavedError::Foreign).into()));
 }

@@ -1,5 +1,6 @@
 //! What is launched on a GPU, and with which memory, before anything touches a device.
 
+use std::fmt;
 use std::rc::Rc;
 
 use crate::limits::Excess;
@@ -111,6 +112,22 @@ pub enum KernelMemory {
         pass: u8,
         part: u8,
     },
+}
+
+/// The name of the memory in the plans that JavaScript reads.
+impl fmt::Display for KernelMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Source => "Source",
+            Self::Target => "Target",
+            Self::Copy => "Copy",
+            Self::Indexes => "Indexes",
+            Self::State => "State",
+            Self::Launches => "Launches",
+            Self::Counts => "Counts",
+            Self::Records { pass, part } => return write!(f, "Records {pass} {part}"),
+        })
+    }
 }
 
 impl KernelMemory {

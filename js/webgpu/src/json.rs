@@ -56,7 +56,7 @@ pub(crate) fn launches(
             let separator = if k == 0 { "" } else { "," };
             let _ = write!(
                 all,
-                r#"{separator}{{"number":{number},"place":"{place:?}","offset":{offset},"#
+                r#"{separator}{{"number":{number},"place":"{place}","offset":{offset},"#
             );
             let _ = write!(all, r#""bytes":{bytes},"isCleared":{is_cleared}}}"#);
         }

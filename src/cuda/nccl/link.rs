@@ -323,7 +323,7 @@ impl Link {
     }
 
     fn timed_out(&self, during: &'static str) -> Error {
-        GpuError::TimedOut { rank: self.rank, during, after: self.limit }.into()
+        GpuError::TimedOut { own_rank: self.rank, during, after: self.limit }.into()
     }
 }
 
@@ -382,7 +382,7 @@ fn has_failed(code: c_int) -> bool {
 /// The error for a code of NCCL that is one.
 fn failure(rank: usize, code: c_int, during: &'static str) -> Error {
     match code {
-        REMOTE_ERROR => GpuError::PeerLost { rank, during }.into(),
+        REMOTE_ERROR => GpuError::PeerLost { own_rank: rank, during }.into(),
         code => GpuError::Nccl { code: code as u32, during }.into(),
     }
 }

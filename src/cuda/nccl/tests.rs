@@ -220,7 +220,7 @@ fn a_rank_that_nobody_joins_gives_up_at_the_limit() {
     let Some(fake) = Fake::new() else { return };
     fake.set("init_polls", -1);
     let error = gpu(join(&fake, SHORT));
-    let GpuError::TimedOut { rank: 1, after: SHORT, .. } = error else { panic!("{error:?}") };
+    let GpuError::TimedOut { own_rank: 1, after: SHORT, .. } = error else { panic!("{error:?}") };
     let message = error.to_string();
     assert!(message.starts_with("rank 1 could not join") && message.contains("50ms"), "{message}");
     assert_eq!(log_with(&fake, "abort", 1), ["init 1 of 3", "abort"]);
@@ -268,7 +268,7 @@ fn a_peer_that_dies_ends_the_wait_and_all_later_calls() {
         Ok(false)
     });
     let error = gpu(waited.clone());
-    assert!(matches!(error, GpuError::PeerLost { rank: 1, .. }), "{error:?}");
+    assert!(matches!(error, GpuError::PeerLost { own_rank: 1, .. }), "{error:?}");
     assert!(error.to_string().contains("new NcclId"), "{error}");
     let before = fake.log();
     assert_eq!(before.last().unwrap(), "abort");
@@ -299,7 +299,7 @@ fn a_stream_that_does_not_finish_is_waited_for_until_the_limit() {
     let Some(fake) = Fake::new() else { return };
     let link = join(&fake, SHORT).unwrap();
     let error = gpu(link.wait(|| Ok(false)));
-    assert!(matches!(error, GpuError::TimedOut { rank: 1, after: SHORT, .. }), "{error:?}");
+    assert!(matches!(error, GpuError::TimedOut { own_rank: 1, after: SHORT, .. }), "{error:?}");
     drop(link);
     assert_eq!(log_with(&fake, "abort", 1), ["init 1 of 3", "abort"]);
 }

@@ -8,8 +8,8 @@
 
 use std::ffi::{CStr, CString, OsString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
-use std::ptr;
 use std::sync::OnceLock;
+use std::{fmt, ptr};
 
 use libloading::Library;
 
@@ -55,6 +55,16 @@ pub(crate) enum CompiledTo {
     /// The intermediate language PTX, which a driver translates for devices that the compiler does
     /// not know yet.
     Ptx(u32),
+}
+
+/// The architecture's name, as the compiler is given it.
+impl fmt::Display for CompiledTo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cubin(number) => write!(f, "sm_{number}"),
+            Self::Ptx(number) => write!(f, "compute_{number}"),
+        }
+    }
 }
 
 /// A program's handle, which is destroyed when this is dropped.
@@ -224,10 +234,7 @@ impl Nvrtc {
             return Err(format!("the compiler failed with code {code}"));
         }
         let handle = ProgramHandle { nvrtc: self, program };
-        let architecture = match target {
-            CompiledTo::Cubin(number) => format!("--gpu-architecture=sm_{number}"),
-            CompiledTo::Ptx(number) => format!("--gpu-architecture=compute_{number}"),
-        };
+        let architecture = format!("--gpu-architecture={target}");
         let options = [&[architecture.as_str(), "--std=c++17"], more].concat();
         let options: Result<Vec<_>, _> = options.into_iter().map(CString::new).collect();
         let options = options.map_err(zero)?;

@@ -176,7 +176,9 @@ impl Program {
         let version = Nvrtc::get().map_err(Error::no_cuda)?.version;
         // The file holds the whole key, and the image's length and hash. So neither a file of
         // another program with the same hash nor a truncated file is taken for this program.
-        let key = format!("bijective-shuffle 1\n{target:?}\n{version:?}\n{}\0", self.full_text());
+        let (major, minor) = version;
+        let text = self.full_text();
+        let key = format!("bijective-shuffle 1\n{target}\nNVRTC {major}.{minor}\n{text}\0");
         let path = file(folder, &key);
         if let Some(image) = fs::read(&path).ok().and_then(|file| unwrap(&file, &key)) {
             return Ok(image);

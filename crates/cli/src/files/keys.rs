@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use bijective_shuffle::bijection::Standard;
-use bijective_shuffle::error::ViewError;
 use bijective_shuffle::{Bijection, Error, Permutation};
 use rayon::prelude::*;
 
@@ -125,15 +124,13 @@ fn slot(permutation: &Permutation, place: u64) -> Result<u64, Error> {
     }
     // It is only built by itself for fewer than 2^33 items.
     permutation.build_index()?;
-    let index = permutation.get(place)?.ok_or_else(|| {
-        let (start, end) = (place.into(), u128::from(place) + 1);
-        Error::View(ViewError::OutOfRange { start, end, len: permutation.len() })
-    })?;
-    Ok(bijection.inverse(index))
+    Ok(bijection.inverse(permutation.get(place)?))
 }
 
 #[cfg(test)]
 mod tests {
+    use bijective_shuffle::error::ViewError;
+
     use super::*;
 
     #[test]

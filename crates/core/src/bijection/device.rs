@@ -58,7 +58,6 @@ use super::form::{BijectionForm, BijectionView, Field, WORD};
 /// ";
 /// // SAFETY: the functions end, and touch nothing but the struct's own member.
 /// let backwards = unsafe { DeviceSource::new("Backwards", text, 9_u64.to_le_bytes().to_vec()) };
-/// assert_eq!(backwards.params().len(), 8);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DeviceSource {

@@ -4,7 +4,8 @@ use core::fmt;
 
 /// The evidence that a map is not a bijection: its text says which method gave what, and where.
 ///
-/// A map that has several defects may be refused for any of them, so the kinds are not public.
+/// A map that has several defects may be refused for any of them, so the kinds are hidden: they may
+/// change in any version, and programs should not match on them.
 ///
 /// [`verify`](crate::bijection::verify()) looks for every defect. The engines look only for those
 /// that would lose an item, so they may accept a map that `verify` rejects.

@@ -11,13 +11,13 @@ pub enum IndexError {
         last: u64,
     },
     /// It could not be allocated.
-    TooLarge(OutOfMemory),
+    OutOfMemory(OutOfMemory),
     /// The number of survivors is not the length.
     NotABijection(Defect),
 }
 
 impl From<OutOfMemory> for IndexError {
     fn from(error: OutOfMemory) -> Self {
-        Self::TooLarge(error)
+        Self::OutOfMemory(error)
     }
 }

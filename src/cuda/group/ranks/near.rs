@@ -270,7 +270,7 @@ impl Near {
         let during = "gather from all ranks";
         let told = ranks.wait_for(|| {
             is_finished(&self.streams[1]).map_err(|error| failed(error, during))?;
-            let lost = GpuError::PeerLost { rank: self.rank, during };
+            let lost = GpuError::PeerLost { own_rank: self.rank, during };
             self.board.have_told().ok_or(Error::Gpu(lost))
         });
         // The others need not wait until their time limit.
@@ -406,7 +406,7 @@ impl Near {
     /// [`GpuError::PeerLost`] if a rank has failed.
     pub(super) fn check(&self) -> Result<(), Error> {
         let during = "wait for other ranks";
-        let lost = GpuError::PeerLost { rank: self.rank, during };
+        let lost = GpuError::PeerLost { own_rank: self.rank, during };
         if self.board.has_failed() { Err(lost.into()) } else { Ok(()) }
     }
 

@@ -154,7 +154,7 @@ impl RankWords {
         });
         numbers.collect::<Option<_>>().ok_or_else(|| {
             let during = "gather from all ranks";
-            let lost = Error::from(GpuError::PeerLost { rank: ranks.rank(), during });
+            let lost = Error::from(GpuError::PeerLost { own_rank: ranks.rank(), during });
             ranks.fail(lost.clone());
             lost
         })
