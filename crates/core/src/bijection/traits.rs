@@ -189,6 +189,7 @@ pub(super) const UNKNOWN_PICOSECONDS: u32 = 10_000;
 /// bijection.
 ///
 /// What [`TrustedBijection`] promises holds for these methods too.
+#[doc(hidden)]
 pub trait EngineHooks<N: Word = u64>: Bijection<N> {
     /// Writes `forward(first + k)` to `out[k]` as 32-bit words, for a domain of at most `2^32`
     /// points. All of these slots are in the domain.
