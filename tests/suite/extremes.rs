@@ -33,10 +33,11 @@ fn views_end_where_their_lengths_do() {
         }
         for beyond in [len, u64::MAX] {
             let (start, end) = (beyond.into(), u128::from(beyond) + 1);
-            let error = Err(Error::View(ViewError::OutOfRange { start, end, len }));
-            assert_eq!((&p.get(beyond), &p.position(beyond)), (&error, &error));
+            let error = Error::View(ViewError::OutOfRange { start, end, len });
             let text = format!("{beyond} is not below the length {len}");
-            assert_eq!(error.unwrap_err().to_string(), text);
+            assert_eq!(error.to_string(), text);
+            assert_eq!(p.get(beyond), Err(error.clone()));
+            assert_eq!(p.position(beyond), Err(error));
         }
 
         let near_end: Vec<u64> = p.range(len - 3..).unwrap().collect();
