@@ -26,11 +26,11 @@ int main(void) {
     check(bs_unshuffle_together(columns, 2, 10, 42, 0));
 
     bs_permutation *order = NULL;
-    uint64_t item = 0, place = 0;
+    uint64_t index = 0, place = 0;
     check(bs_permutation_walk(UINT64_C(1000000000000), 42, 0, &order));
-    check(bs_permutation_get(order, 15, &item));
-    check(bs_permutation_position(order, item, &place));
-    printf("place %" PRIu64 " of a trillion: item %" PRIu64 "\n", place, item);
+    check(bs_permutation_get(order, 15, &index));
+    check(bs_permutation_position(order, index, &place));
+    printf("place %" PRIu64 " of a trillion: index %" PRIu64 "\n", place, index);
     bs_permutation_free(order);
     return keys[9] == 9 && place == 15 ? 0 : 1;
 }

@@ -75,8 +75,8 @@ static void ranges() {
     static_assert(std::ranges::random_access_range<const bs::permutation>);
     static_assert(std::ranges::sized_range<const bs::permutation>);
     std::uint64_t sum = 0;
-    for (std::uint64_t item : p | std::views::drop(1'000'000) | std::views::take(3)) {
-        sum += item;
+    for (std::uint64_t index : p | std::views::drop(1'000'000) | std::views::take(3)) {
+        sum += index;
     }
     CHECK(sum == p[1'000'000] + p[1'000'001] + p[1'000'002]);
     CHECK(std::ranges::max(small) == 999);
