@@ -420,30 +420,6 @@ static uint64_t *shuffled(void) {
     return items;
 }
 
-static void *shuffles(void *unused) {
-    (void)unused;
-    return shuffled();
-}
-
-/* In the first moments of the library's threads, some of what they use is behind locks. */
-static void a_fork_during_the_first_shuffle(void) {
-    pthread_t thread;
-    CHECK(pthread_create(&thread, NULL, shuffles, NULL) == 0);
-    const pid_t child = fork();
-    CHECK(child >= 0);
-    if (child == 0) {
-        alarm(60);
-        free(shuffled());
-        _exit(0);
-    }
-    void *items = NULL;
-    CHECK(pthread_join(thread, &items) == 0);
-    free(items);
-    int status = -1;
-    CHECK(waitpid(child, &status, 0) == child);
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-}
-
 /* Any number of threads gives one order; one permutation serves several threads. */
 static void *looks_up(void *p) {
     for (uint64_t place = 0; place < LONG; place += 997) {
@@ -518,7 +494,6 @@ static void threads(void) {
 
 int main(void) {
     CHECK(strcmp(bs_error_text(), "") == 0);
-    a_fork_during_the_first_shuffle();
     sizes();
     null_pointers();
     bad_arguments();
