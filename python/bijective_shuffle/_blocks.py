@@ -132,10 +132,16 @@ class _BlockIterator(EpochIterator):
             assert self._items is not None
             item = next(self._items, None)
             if item is not None:
+                block, place = divmod(item, self._data._block)
+                try:
+                    found = self._blocks[block][place]
+                except BaseException:
+                    # It is not taken: whoever goes on begins with it.
+                    self._items = None
+                    raise
                 self._taken += 1
                 self._left -= 1
-                block, place = divmod(item, self._data._block)
-                return self._blocks[block][place]
+                return found
             self._items = None
             self._windows, self._taken = self._windows + 1, 0
         # Blocks are not kept longer than needed.

@@ -144,6 +144,8 @@ class StreamDataset(Epochs):
 
     def state_after(self, steps: int) -> dict[str, str]:
         """The place after this many steps of the iteration that began last."""
+        if steps < 0:
+            raise ValueError(f"there is no place after {steps} steps")
         ranks = ranks_of(self._rank, self._ranks)[1]
         epoch, start = self._place()
         emitted = start + steps * ranks * self._batch

@@ -183,6 +183,27 @@ def test_ranks_are_found_when_an_iteration_begins(monkeypatch):
     assert (state["_rank"], state["_ranks"]) == (2, 5)
 
 
+def test_an_item_of_a_block_that_cannot_be_had_comes_later():
+    faults = 0
+
+    class Faulty(list):
+        def __getitem__(self, place):
+            nonlocal faults
+            faults += 1
+            if faults == 7:
+                raise OSError("for once")
+            return super().__getitem__(place)
+
+    data = BlockDataset(lambda k: Faulty(range(10 * k, 10 * k + 10)), 40, block=10, window=2, seed=1)
+    iterator, found = iter(data), []
+    with pytest.raises(OSError, match="for once"):
+        found.extend(next(iterator) for _ in range(40))
+    found = list(BlockDataset(lambda k: range(10 * k, 10 * k + 10), 40, block=10, window=2, seed=1))[:6]
+    state = iterator.state_dict()
+    assert state["items"] == 6
+    assert sorted(found + list(iterator)) == list(range(40))
+
+
 @pytest.mark.parametrize("ranks,workers", [(2, 2), (3, 1), (3, 4), (7, 2), (1, 3)])
 @pytest.mark.parametrize("n,block,window", [(200, 10, 2), (1003, 10, 4), (995, 10, 7), (30, 10, 5)])
 def test_ranks_have_equally_many_items_of_blocks(monkeypatch, ranks, workers, n, block, window):

@@ -236,6 +236,8 @@ def test_a_stream_goes_on_behind_its_last_step(tail):
     for n, size, batch in [(100, 10, 8), (7, 10, 8), (0, 3, 2), (96, 1, 8), (97, 1, 8)]:
         data = StreamDataset(Numbers(n), size, 1, batch, rank=0, ranks=1, **ending(tail))
         assert data.state_after(0) == bs.StreamShuffle([], size, 1).state_dict()
+        with pytest.raises(ValueError, match="no place after -1 steps"):
+            data.state_after(-1)
         steps = len(list(data))
         for more in (0, 1):
             again = StreamDataset(Numbers(n), size, 1, batch, rank=0, ranks=1, tail="short")

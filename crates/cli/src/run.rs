@@ -234,7 +234,11 @@ fn together(arguments: &Arguments, job: &InputJob) -> Result<Done, Failure> {
         let Some(name) = file.file_name().filter(|name| *name != "-") else {
             return Err(Failure::new(file.display(), "has no name for its output"));
         };
-        if !names.insert(name) {
+        // Elsewhere the system takes upper and lower case alike.
+        let is_alike = cfg!(any(windows, target_os = "macos"));
+        let shown = name.to_string_lossy();
+        let alike = if is_alike { shown.to_lowercase().into() } else { name.to_owned() };
+        if !names.insert(alike) {
             return Err(Failure::new(file.display(), "another input has the same name"));
         }
         let path = folder.join(name);

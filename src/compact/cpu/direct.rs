@@ -24,7 +24,7 @@
 //! stack, and that tile would wait for the suspended one.
 
 use core::mem::MaybeUninit;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::each_once::check_each_once;
 use super::places::DivisiblePlaces;
@@ -158,17 +158,43 @@ pub(super) fn from_ends<P: DivisiblePlaces, N: Index>(
     let slots = SlotBatches::new(values.last_slot(), size);
     let mut middle = Middle { slots, unfilled: Unfilled::new(places), error: None };
     if threads == 1 {
-        from_end(values, step, &mut |count| middle.take(SlotEnd::Front, count));
+        with_rooms::<{ room_for(tuning::RUN) }, N>(|rooms| {
+            from_end(values, step, rooms, &mut |count| middle.take(SlotEnd::Front, count));
+        });
         return middle.finish();
     }
     let middle = Mutex::new(middle);
     parallel::each(2, &|number| {
         let end = [SlotEnd::Front, SlotEnd::Back][number];
-        from_end(values, step, &mut |count| {
-            middle.lock().unwrap_or_else(PoisonError::into_inner).take(end, count)
+        let _stop = StopOther(&middle);
+        with_rooms::<{ room_for(tuning::BATCH) }, N>(|rooms| {
+            from_end(values, step, rooms, &mut |count| locked(&middle).take(end, count));
         });
     });
     middle.into_inner().unwrap_or_else(PoisonError::into_inner).finish()
+}
+
+fn locked<P>(middle: &Mutex<Middle<P>>) -> MutexGuard<'_, Middle<P>> {
+    middle.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// When a bijection panics on one thread, leaves no slots to the other.
+struct StopOther<'a, P>(&'a Mutex<Middle<P>>);
+
+impl<P> Drop for StopOther<'_, P> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            locked(self.0).slots.take_all();
+        }
+    }
+}
+
+/// Calls a function with two rooms, which one thread's stack need not have for two threads' batches.
+#[inline(never)]
+fn with_rooms<const ROOM: usize, N>(run: impl FnOnce([&mut [MaybeUninit<N>]; 2])) {
+    let mut one = InLines([const { MaybeUninit::uninit() }; ROOM]);
+    let mut other = InLines([const { MaybeUninit::uninit() }; ROOM]);
+    run([&mut one.0, &mut other.0]);
 }
 
 /// Moves all places in a single run, which holds all slots.
@@ -187,16 +213,16 @@ fn in_one_run<P: DivisiblePlaces, N: Index>(
 }
 
 /// Moves batches from one end, as long as there are any. `take` gets the places for a number of
-/// survivors, and the next slots.
+/// survivors, and the next slots. A room holds the survivors of a batch.
 #[inline(never)]
 fn from_end<P: DivisiblePlaces, N: Index>(
     values: &Values,
     step: &impl MoveRun<P, N>,
+    rooms: [&mut [MaybeUninit<N>]; 2],
     take: &mut dyn FnMut(usize) -> Option<(P, Option<SlotRange>)>,
 ) {
-    let mut rooms = [(); 2].map(|()| InLines([MaybeUninit::uninit(); room_for(tuning::BATCH)]));
     // The batch before, whose items are copied while this one's slots are evaluated.
-    let [mut now, mut before] = rooms.each_mut().map(|room| SurvivorTile::new(&mut room.0));
+    let [mut now, mut before] = rooms.map(SurvivorTile::new);
     while let Some((mut places, slots)) = take(before.survivors().len()) {
         now.slots = slots;
         let mut copies = step.copies(&mut places, before.survivors());

@@ -30,7 +30,7 @@ impl<'a, T: Send> Relocation<'a, T> {
         Ok(Self { items, scratch })
     }
 
-    /// ItemCopies the scratch buffer back over the slice.
+    /// Copies the scratch buffer back over the slice.
     ///
     /// # Safety
     ///

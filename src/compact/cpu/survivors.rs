@@ -55,7 +55,7 @@ impl<'a> Values<'a> {
 
     /// The values of a trusted bijection.
     pub(super) fn of_trusted(trusted: &'a Trusted<'a>, len: usize) -> Self {
-        Self::unchecked(trusted, len as u64)
+        Self { cipher: trusted.standard_cipher(), ..Self::unchecked(trusted, len as u64) }
     }
 
     /// The values of a bijection without a check. Values beyond its domain may be truncated to
@@ -69,7 +69,7 @@ impl<'a> Values<'a> {
         } else {
             ValueForm::Any(bijection)
         };
-        Self { last_slot, last_index, form, cipher: bijection.standard_cipher() }
+        Self { last_slot, last_index, form, cipher: None }
     }
 
     /// The values of a trusted bijection, in the form that is cheaper on one thread: evaluated slot
@@ -190,6 +190,11 @@ pub(super) struct SlotBatches {
 impl SlotBatches {
     pub(super) fn new(last: u64, size: usize) -> Self {
         Self { last, size, left: 0..last / size as u64 + 1 }
+    }
+
+    /// Takes all that are left.
+    pub(super) fn take_all(&mut self) {
+        self.left = 0..0;
     }
 
     fn batch(&self, number: u64) -> SlotRange {

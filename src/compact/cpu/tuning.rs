@@ -62,8 +62,11 @@ pub(crate) const MOVE_CHUNK: usize = size(1 << 13, 1 << 6);
 /// at 2^16 + 1. The default family is so cheap that evaluating every slot wins: 1140 at 2^12 + 1.
 pub(crate) fn prefers_inverses(last: u64, len: usize, picoseconds: u32) -> bool {
     let saved = (last - (len as u64 - 1)).saturating_mul(u64::from(picoseconds));
-    last < SEQUENTIAL_SLOTS && saved > len as u64 * PLACE_PICOSECONDS
+    last < MOST_LISTED_SLOTS && saved > len as u64 * PLACE_PICOSECONDS
 }
+
+/// The most slots, for which a table fits the cache.
+const MOST_LISTED_SLOTS: u64 = size(1 << 17, 1 << 8) as u64;
 
 /// The cost of writing an index to a random place of a table in the cache, and of reading it again.
 const PLACE_PICOSECONDS: u64 = 400;

@@ -108,8 +108,9 @@ impl FromStr for NamedSplits {
                     Err(_) => return Err(format!("{size} is not a share, a number or `rest`")),
                 },
             };
-            if !names.insert(name) {
-                return Err(format!("{name} is given twice"));
+            // Some systems take upper and lower case alike, and one set would replace another.
+            if !names.insert(name.to_lowercase()) {
+                return Err(format!("{name} is given twice, perhaps in upper and lower case"));
             }
             splits.push((name.to_owned(), size));
         }
@@ -124,7 +125,8 @@ impl FromStr for NamedSplits {
 fn is_name(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with(['.', '_'])
-        && !name.contains(['/', '\\'])
+        && !name.ends_with(['.', ' '])
+        && !name.contains(['/', '\\', ':'])
         && !name.eq_ignore_ascii_case(ShardIndex::FILE)
 }
 
@@ -177,6 +179,9 @@ mod tests {
             ("a=rest,b=10", 10),
             ("a=rest", 0),
             ("a=0.5,a=0.5", 10),
+            ("a=0.5,A=0.5", 10),
+            ("a.=0.5,b=0.5", 10),
+            ("c:a=0.5,b=0.5", 10),
             ("a=rest,b=rest", 10),
             ("a", 10),
             ("=1", 10),

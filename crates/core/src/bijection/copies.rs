@@ -11,6 +11,7 @@
 //! enough ahead to overlap them. The steps of a run are all of one size, so that no branch is
 //! mispredicted.
 
+use core::any::TypeId;
 use core::fmt;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
@@ -35,7 +36,7 @@ pub(super) trait Evaluation {
     fn evaluate<W: Meanwhile>(self, meanwhile: W) -> W;
 }
 
-/// ItemCopies of items: to consecutive places from where the indexes say, or the other way round.
+/// Copies of items: to consecutive places from where the indexes say, or the other way round.
 /// Whoever evaluates may make some of them, from the first on.
 pub struct ItemCopies<'a, N> {
     from: *const u8,
@@ -51,7 +52,7 @@ pub struct ItemCopies<'a, N> {
 }
 
 impl<'a, N: Index> ItemCopies<'a, N> {
-    /// ItemCopies of item `indexes[k]` to place `k`, none of which is made yet.
+    /// Plans to copy item `indexes[k]` to place `k`, and copies nothing yet.
     ///
     /// # Safety
     ///
@@ -67,7 +68,7 @@ impl<'a, N: Index> ItemCopies<'a, N> {
         Self::new(from, to, indexes, item_bytes, false)
     }
 
-    /// ItemCopies of item `k` to place `indexes[k]`, none of which is made yet.
+    /// Plans to copy item `k` to place `indexes[k]`, and copies nothing yet.
     ///
     /// # Safety
     ///
@@ -93,8 +94,8 @@ impl<'a, N: Index> ItemCopies<'a, N> {
     /// The same copies, if their indexes are words of this type.
     pub fn of_words<M: Index>(&mut self) -> Option<&mut ItemCopies<'a, M>> {
         let copies = core::ptr::from_mut(self).cast::<ItemCopies<'a, M>>();
-        // SAFETY: indexes are u16, u32 and u64, so words of one size are of one type.
-        (size_of::<M>() == size_of::<N>()).then(|| unsafe { &mut *copies })
+        // SAFETY: it is the same type.
+        (TypeId::of::<M>() == TypeId::of::<N>()).then(|| unsafe { &mut *copies })
     }
 
     /// How many have been made.
@@ -151,7 +152,7 @@ const FOUR: usize = 4;
 
 type Bytes<const BYTES: usize> = MaybeUninit<[u8; BYTES]>;
 
-/// ItemCopies of items of a known size.
+/// Copies of items of a known size.
 struct CopySteps<const BYTES: usize, N> {
     from: *const Bytes<BYTES>,
     to: *mut Bytes<BYTES>,

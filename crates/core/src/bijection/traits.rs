@@ -224,7 +224,8 @@ pub trait EngineHooks<N: Word = u64>: Bijection<N> {
         narrow::each_u32(values, |values| self.forward_each(values));
     }
 
-    /// The member of a family, by which an engine knows those for which it has code of its own.
+    /// The member of a family which is this very map, of the same domain, by which an engine knows
+    /// those for which it has code of its own.
     fn member(&self) -> Option<&dyn Any> {
         None
     }

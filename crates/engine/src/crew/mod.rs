@@ -119,8 +119,8 @@ fn lead_others(others: usize, run: &mut dyn FnMut()) {
         fn drop(&mut self) {
             if let Some(crew) = replace(None) {
                 crew.tasks.close();
-                CREWS.fetch_sub(1, Ordering::Relaxed);
             }
+            CREWS.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
