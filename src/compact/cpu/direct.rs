@@ -189,7 +189,7 @@ impl<P> Drop for StopOther<'_, P> {
     }
 }
 
-/// Calls a function with two rooms, which one thread's stack need not have for two threads' batches.
+/// Calls a function with two rooms on the stack, no larger than its batches need.
 #[inline(never)]
 fn with_rooms<const ROOM: usize, N>(run: impl FnOnce([&mut [MaybeUninit<N>]; 2])) {
     let mut one = InLines([const { MaybeUninit::uninit() }; ROOM]);
