@@ -37,7 +37,7 @@ pub(super) trait Evaluation {
 }
 
 /// Copies of items: to consecutive places from where the indexes say, or the other way round.
-/// Whoever evaluates may make some of them, from the first on.
+/// An evaluation may make some of them, from the first on.
 pub struct ItemCopies<'a, N> {
     from: *const u8,
     to: *mut u8,
@@ -201,7 +201,7 @@ impl<const BYTES: usize, N: Index> Meanwhile for Gathered<BYTES, N> {
             for (k, item) in items.iter_mut().enumerate() {
                 // SAFETY: a step's copies are below `end`.
                 let index = unsafe { copies.index(first + k) };
-                // SAFETY: whoever made the copies has promised that there is an item.
+                // SAFETY: the constructor's caller promises that there is an item.
                 let from = unsafe { copies.from.add(index) };
                 // SAFETY: nobody writes to it meanwhile, by the same promise.
                 *item = unsafe { *from };
@@ -227,7 +227,7 @@ impl<const BYTES: usize, N: Index> Meanwhile for Scattered<BYTES, N> {
             for (k, item) in items.into_iter().enumerate() {
                 // SAFETY: a step's copies are below `end`.
                 let index = unsafe { copies.index(first + k) };
-                // SAFETY: whoever made the copies has promised that there is a place for it.
+                // SAFETY: the constructor's caller promises that there is a place for it.
                 let to = unsafe { copies.to.add(index) };
                 // SAFETY: nobody else uses it meanwhile, by the same promise.
                 unsafe { to.write(item) };
