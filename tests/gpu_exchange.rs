@@ -370,7 +370,7 @@ fn ranks_beyond_their_number_are_refused() {
     let no_such = |rank: u64, ranks: u64| Err(Error::NoSuchRank { rank, ranks });
     assert_eq!(new(0, 0), no_such(0, 0));
     assert_eq!(new(2, 2), no_such(2, 2));
-    let many = GpuError::GroupSize { members: 513, most: 512 };
+    let many = GpuError::GroupSizeOutOfRange { members: 513, most: 512 };
     assert_eq!(new(0, 513), Err(many.into()));
     // A rank that nobody joins.
     let begin = Instant::now();
@@ -457,7 +457,7 @@ fn a_rank_of_its_own_process() {
             matches!(
                 error,
                 Error::Gpu(
-                    GpuError::PeerLost { .. } | GpuError::TimedOut { .. } | GpuError::Nccl { .. }
+                    GpuError::PeerLost { .. } | GpuError::TimedOut { .. } | GpuError::NcclFailed { .. }
                 )
             )
         };

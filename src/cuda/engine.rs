@@ -79,7 +79,7 @@ impl Cuda {
     ///
     /// [`Error::BackendUnavailable`] if there is no suitable GPU or driver, if the library that
     /// `BIJECTIVE_SHUFFLE_NVRTC` names cannot be loaded or, without the feature `kernels`, if there
-    /// is no compiler; [`GpuError::Driver`](crate::error::GpuError::Driver).
+    /// is no compiler; [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
     pub fn new() -> Result<Self, Error> {
         Self::on_device(0)
     }
@@ -130,7 +130,7 @@ impl Cuda {
     /// The same engine, with permission to capture its calls in CUDA graphs: calls of
     /// [`CudaWorkspace`](crate::cuda::CudaWorkspace)s and [`CudaStreams`](crate::cuda::CudaStreams)
     /// that are created with it, and its own calls that fill device memory. Without this permission
-    /// such a call fails with [`GpuError::Captured`](crate::error::GpuError::Captured).
+    /// such a call fails with [`GpuError::StreamCaptured`](crate::error::GpuError::StreamCaptured).
     ///
     /// The kernels and the memory of a captured call must exist beforehand, from a `reserve`
     /// function or from an earlier call. Each launch of the graph does what the call would do, with
@@ -212,9 +212,9 @@ impl Cuda {
     /// # Errors
     ///
     /// [`Error::BackendUnavailable`] without the compiler;
-    /// [`GpuError::Compile`](crate::error::GpuError::Compile), with the kernel's name and the
+    /// [`GpuError::CompileFailed`](crate::error::GpuError::CompileFailed), with the kernel's name and the
     /// compiler's log, if the text does not compile or has no such kernel;
-    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
+    /// [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
     ///
     /// # Examples
     ///
@@ -270,7 +270,7 @@ impl Cuda {
     /// ```
     pub fn kernel(&self, text: &str, name: &str) -> Result<CudaFunction, Error> {
         let wrong =
-            |log: &str| Error::Gpu(GpuError::Compile { type_name: name.into(), log: log.into() });
+            |log: &str| Error::Gpu(GpuError::CompileFailed { type_name: name.into(), log: log.into() });
         if name.contains('\0') {
             return Err(wrong("the name has a zero byte"));
         }

@@ -21,7 +21,7 @@ pub fn kernels(architecture: u32) -> Result<Vec<Promised>, Error> {
 /// # Errors
 ///
 /// [`Error::BackendUnavailable`] without NVRTC;
-/// [`GpuError::Compile`](crate::error::GpuError::Compile).
+/// [`GpuError::CompileFailed`](crate::error::GpuError::CompileFailed).
 pub fn compile(text: &str, architecture: u32, ptx: bool) -> Result<Vec<u8>, Error> {
     let target = if ptx { CompiledTo::Ptx(architecture) } else { CompiledTo::Cubin(architecture) };
     program::compile(text, "an embedded kernel", target)

@@ -34,7 +34,7 @@ impl RawArray {
     pub(super) fn check_apart(self) -> Result<(), Error> {
         let bytes = (self.len as u64).checked_mul(self.item_bytes as u64);
         if self.source.abs_diff(self.out) < bytes.ok_or(Error::Gpu(GpuError::OutOfMemory))? {
-            return Err(Error::Gpu(GpuError::Overlap));
+            return Err(Error::Gpu(GpuError::ArraysOverlap));
         }
         Ok(())
     }
@@ -53,7 +53,7 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// [`GpuError::Overlap`](crate::error::GpuError::Overlap) if the two arrays overlap;
+    /// [`GpuError::ArraysOverlap`](crate::error::GpuError::ArraysOverlap) if the two arrays overlap;
     /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if the array's size in bytes
     /// does not fit 64 bits; and otherwise as [`shuffle_into`](Self::shuffle_into).
     pub unsafe fn shuffle_raw<'o>(
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(array(4096 + 120, 4096).check_apart(), Ok(()));
         for (source, out) in [(4096, 4096), (4096, 4096 + 119), (4096 + 1, 4096), (0, 0)] {
             let refused = array(source, out).check_apart();
-            assert_eq!(refused, Err(Error::Gpu(GpuError::Overlap)), "{source} and {out}");
+            assert_eq!(refused, Err(Error::Gpu(GpuError::ArraysOverlap)), "{source} and {out}");
         }
         // Arrays without bytes share none.
         for (len, item_bytes) in [(0, 12), (10, 0)] {

@@ -191,12 +191,12 @@ impl CudaWorkspace {
     /// [`Error::LengthExceedsDomain`]; [`Error::IndexTooWide`] if `N` cannot hold the indexes;
     /// [`Error::NotABijection`], after which `out` holds unspecified values;
     /// [`GpuError::NoSource`](crate::error::GpuError::NoSource),
-    /// [`GpuError::Params`](crate::error::GpuError::Params),
-    /// [`GpuError::Compile`](crate::error::GpuError::Compile),
+    /// [`GpuError::ParamsTooLarge`](crate::error::GpuError::ParamsTooLarge),
+    /// [`GpuError::CompileFailed`](crate::error::GpuError::CompileFailed),
     /// [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice),
     /// [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide),
     /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory),
-    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
+    /// [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
     pub fn write_indexes<'o, N: Word + DeviceRepr>(
         &mut self,
         order: impl Into<Order<'o>>,

@@ -7,7 +7,7 @@ use core::fmt;
 #[non_exhaustive]
 pub enum ExchangeError {
     /// Two divisions are of different numbers of ranks.
-    RanksDiffer {
+    RankCountMismatch {
         /// The number of ranks in the division of what is held before the exchange.
         from: usize,
         /// The number of ranks in the division of what is held after it.
@@ -17,10 +17,10 @@ pub enum ExchangeError {
     TooManyPlaces,
     /// The counts of a census are not those of the permutation, or the exchange needs a census and
     /// was given none.
-    CensusDiffers,
+    CensusMismatch,
     /// The items that are to be received are not those that the permutation sends. The ranks
     /// disagree, or the map is no bijection.
-    ItemsDiffer,
+    ItemsMismatch,
     /// A rank asked for something else than the first one did. Nothing was moved.
     Disagreement {
         /// The lowest rank that differs from rank 0.
@@ -38,16 +38,16 @@ pub enum ExchangeError {
 impl fmt::Display for ExchangeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::RanksDiffer { from, to } => write!(
+            Self::RankCountMismatch { from, to } => write!(
                 f,
                 "the items are divided among {from} ranks before the exchange and among {to} \
                  after it"
             ),
             Self::TooManyPlaces => write!(f, "the ranks hold more places than 2^64 - 1"),
-            Self::CensusDiffers => {
+            Self::CensusMismatch => {
                 write!(f, "the census is missing, or of another permutation, or of no bijection")
             }
-            Self::ItemsDiffer => write!(
+            Self::ItemsMismatch => write!(
                 f,
                 "the items received are not those that the permutation sends: the ranks \
                  disagree, or the map is not a bijection"

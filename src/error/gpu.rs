@@ -11,14 +11,14 @@ pub enum GpuError {
     /// a GPU.
     NoSource,
     /// The device text of a bijection, its use in a kernel, or a user's kernel does not compile.
-    Compile {
+    CompileFailed {
         /// The type or kernel that the text should define.
         type_name: String,
         /// The compiler's log.
         log: String,
     },
     /// A bijection has more bytes of device parameters than a kernel can take.
-    Params {
+    ParamsTooLarge {
         /// The bijection's device type.
         type_name: String,
         /// The parameters' size in bytes.
@@ -27,7 +27,7 @@ pub enum GpuError {
         most: usize,
     },
     /// Two arrays overlap that must not overlap.
-    Overlap,
+    ArraysOverlap,
     /// A slice belongs to another GPU, or to another context, than the engine.
     WrongDevice {
         /// The engine's device.
@@ -36,14 +36,14 @@ pub enum GpuError {
         actual: usize,
     },
     /// A group of GPUs has no members, or more than the engine can address.
-    GroupSize {
+    GroupSizeOutOfRange {
         /// How many engines were given.
         members: usize,
         /// The largest number allowed.
         most: usize,
     },
     /// An array for a group of GPUs does not have one slice for each of its members.
-    Members {
+    SliceCountMismatch {
         /// The number of members.
         members: usize,
         /// The number of slices.
@@ -75,12 +75,12 @@ pub enum GpuError {
     /// A stream is being captured in a CUDA graph, but the engine was not made by
     /// `Cuda::with_capture`, or the call cannot be captured. Calls of a `CudaGroup` can
     /// never be captured.
-    Captured,
+    StreamCaptured,
     /// The GPU does not have enough memory. The items to be shuffled are unchanged.
     OutOfMemory,
     /// The GPU's driver failed. Items in host memory are unchanged; device memory holds unspecified
     /// values.
-    Driver {
+    DriverFailed {
         /// The driver's error number, a `CUresult`.
         code: u32,
         /// What the engine was doing.
@@ -88,7 +88,7 @@ pub enum GpuError {
     },
     /// NCCL failed. The engine is unusable from now on, and the contents of receive buffers are
     /// unspecified.
-    Nccl {
+    NcclFailed {
         /// NCCL's error number, an `ncclResult_t`.
         code: u32,
         /// What this rank was doing.
@@ -121,16 +121,16 @@ impl fmt::Display for GpuError {
             Self::NoSource => {
                 f.write_str("the bijection has no device source: give it one, or use the CPU")
             }
-            Self::Compile { type_name, log } => {
+            Self::CompileFailed { type_name, log } => {
                 write!(f, "the device text of {type_name} does not compile:\n{log}")
             }
-            Self::Params { type_name, bytes, most } => {
+            Self::ParamsTooLarge { type_name, bytes, most } => {
                 write!(
                     f,
                     "the parameters of {type_name} are {bytes} bytes: at most {most} are allowed"
                 )
             }
-            Self::Overlap => f.write_str(
+            Self::ArraysOverlap => f.write_str(
                 "an array to be written overlaps an array to be read: give the output memory of its \
                  own",
             ),
@@ -139,10 +139,10 @@ impl fmt::Display for GpuError {
                 "a slice is on device {actual} or in another context than the engine, which is on \
                  device {expected}"
             ),
-            Self::GroupSize { members, most } => {
+            Self::GroupSizeOutOfRange { members, most } => {
                 write!(f, "a group has 1 to {most} GPUs, and not {members}")
             }
-            Self::Members { members, slices } => write!(
+            Self::SliceCountMismatch { members, slices } => write!(
                 f,
                 "an array of {slices} slices was given for a group of {members} members: each \
                  member needs one"
@@ -162,15 +162,15 @@ impl fmt::Display for GpuError {
             Self::DomainTooWide => f.write_str(
                 "the bijection's domain has more slots than the GPU can count: use a narrower one",
             ),
-            Self::Captured => f.write_str(
+            Self::StreamCaptured => f.write_str(
                 "the stream is being captured in a graph, which takes an engine made by \
                  `Cuda::with_capture` and a call on one GPU that does not need the host",
             ),
             Self::OutOfMemory => f.write_str("the GPU does not have enough memory"),
-            Self::Driver { code, during } => {
+            Self::DriverFailed { code, during } => {
                 write!(f, "the GPU's driver failed to {during}: error {code}")
             }
-            Self::Nccl { code, during } => write!(
+            Self::NcclFailed { code, during } => write!(
                 f,
                 "NCCL failed to {during}: error {code}, {}: set NCCL_DEBUG=WARN to have it say \
                  more",

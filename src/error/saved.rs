@@ -10,9 +10,9 @@ pub enum SavedError {
     /// The text is not a saved [`Seed`](crate::Seed).
     Seed(SeedError),
     /// The text is not a saved `Cursor`.
-    Cursor,
+    NotACursor,
     /// The text is not a saved state of a sampler.
-    State,
+    NotAState,
     /// The `Cursor` or the state belongs to another permutation or sampler, or was altered.
     Foreign,
 }
@@ -21,8 +21,8 @@ impl fmt::Display for SavedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Seed(error) => error.fmt(f),
-            Self::Cursor => f.write_str("the text is not a saved cursor"),
-            Self::State => f.write_str("the text is not a saved state of a sampler"),
+            Self::NotACursor => f.write_str("the text is not a saved cursor"),
+            Self::NotAState => f.write_str("the text is not a saved state of a sampler"),
             Self::Foreign => f.write_str(
                 "what was saved belongs to another permutation or sampler, or was altered",
             ),

@@ -21,14 +21,14 @@ pub enum ViewError {
     NoItems,
     /// The batches of a sampler have no items, or those of all ranks together more than
     /// 2^64 - 1.
-    BatchSize {
+    BatchSizeOutOfRange {
         /// The number of items that a rank takes in a step.
         batch: u64,
         /// The number of ranks.
         ranks: u64,
     },
     /// A sampler's state was asked for after more items than an epoch has.
-    ConsumedTooMany {
+    TooManyConsumed {
         /// The number of items that all ranks together would have consumed.
         consumed: u64,
         /// The sampler's length.
@@ -38,7 +38,7 @@ pub enum ViewError {
     LastEpoch,
     /// A survivor index cannot have blocks of this many slots.
     #[doc(hidden)]
-    BlockSize {
+    BlockSizeOutOfRange {
         /// The number of slots in a block.
         slots: u64,
     },
@@ -50,7 +50,7 @@ pub enum ViewError {
     },
     /// A slice does not consist of whole rows, or has no number of rows because they have no
     /// items.
-    NotWhole {
+    NotWholeRows {
         /// The length of a row.
         len: u64,
         /// The length of the slice.
@@ -68,12 +68,12 @@ impl fmt::Display for ViewError {
                 write!(f, "the range {start}..{end} does not lie within 0..{len}")
             }
             Self::NoItems => f.write_str("a sampler needs at least one item"),
-            Self::BatchSize { batch, ranks } => write!(
+            Self::BatchSizeOutOfRange { batch, ranks } => write!(
                 f,
                 "batches of {batch} items on each of {ranks} ranks: a batch needs at least one item, \
                  and all together have at most 2^64 - 1"
             ),
-            Self::ConsumedTooMany { consumed, len } => write!(
+            Self::TooManyConsumed { consumed, len } => write!(
                 f,
                 "{consumed} items consumed were given, and an epoch has {len}: count those of all \
                  ranks from the beginning of the epoch"
@@ -82,7 +82,7 @@ impl fmt::Display for ViewError {
                 "the sampler is in epoch 2^64 - 1, which no other follows: choose an epoch by \
                  `set_epoch`",
             ),
-            Self::BlockSize { slots } => write!(
+            Self::BlockSizeOutOfRange { slots } => write!(
                 f,
                 "a survivor index cannot have {slots} slots to a block: use a power of two from 64 to \
                  32768"
@@ -93,10 +93,10 @@ impl fmt::Display for ViewError {
                  `Permutation::walk`, which needs none, or call `Permutation::build_index` first",
                 u128::from(*last) + 1
             ),
-            Self::NotWhole { len: 0, actual } => {
+            Self::NotWholeRows { len: 0, actual } => {
                 write!(f, "a slice of {actual} items cannot be divided into rows of 0")
             }
-            Self::NotWhole { len, actual } => write!(
+            Self::NotWholeRows { len, actual } => write!(
                 f,
                 "a slice of {actual} items does not consist of rows of {len}: \
                  its length must be a multiple of {len}"

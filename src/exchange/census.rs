@@ -81,7 +81,7 @@ impl Census {
     ///
     /// # Errors
     ///
-    /// As [`part`](Self::part), and [`ExchangeError::CensusDiffers`] if the bijection breaks its
+    /// As [`part`](Self::part), and [`ExchangeError::CensusMismatch`] if the bijection breaks its
     /// requirements and there are more or fewer survivors than items.
     pub fn new<B: Bijection>(p: &Permutation<B>) -> Result<Self, Error> {
         Self::from_parts(p, &Self::part(p, 0, 1)?)
@@ -120,12 +120,12 @@ impl Census {
     ///
     /// # Errors
     ///
-    /// [`ExchangeError::CensusDiffers`] if they are not as many as the permutation has, or if they
+    /// [`ExchangeError::CensusMismatch`] if they are not as many as the permutation has, or if they
     /// do not add up to its length; otherwise as [`part`](Self::part).
     pub fn from_parts<B: Bijection>(p: &Permutation<B>, counts: &[u64]) -> Result<Self, Error> {
         let runs = SlotRuns::of(&Compaction::of(p)?);
         if counts.len() != runs.count {
-            return Err(Error::Exchange(ExchangeError::CensusDiffers));
+            return Err(Error::Exchange(ExchangeError::CensusMismatch));
         }
         let mut before = try_with_capacity(counts.len() + 1)?;
         if !counts.is_empty() {
@@ -133,11 +133,11 @@ impl Census {
             before.push(0);
             for &count in counts {
                 sum =
-                    sum.checked_add(count).ok_or(Error::Exchange(ExchangeError::CensusDiffers))?;
+                    sum.checked_add(count).ok_or(Error::Exchange(ExchangeError::CensusMismatch))?;
                 before.push(sum);
             }
             if sum != p.len() {
-                return Err(Error::Exchange(ExchangeError::CensusDiffers));
+                return Err(Error::Exchange(ExchangeError::CensusMismatch));
             }
         }
         Ok(Self { runs, before })
@@ -148,7 +148,7 @@ impl Census {
         if self.runs == SlotRuns::of(p) {
             Ok(())
         } else {
-            Err(Error::Exchange(ExchangeError::CensusDiffers))
+            Err(Error::Exchange(ExchangeError::CensusMismatch))
         }
     }
 
@@ -156,7 +156,7 @@ impl Census {
     ///
     /// # Errors
     ///
-    /// [`ExchangeError::CensusDiffers`] if the bijection does not have the slots that were counted.
+    /// [`ExchangeError::CensusMismatch`] if the bijection does not have the slots that were counted.
     pub(super) fn slot(&self, p: &Compaction, place: u64) -> Result<u64, Error> {
         let Some(run) = self.before.partition_point(|&before| before <= place).checked_sub(1)
         else {
@@ -173,10 +173,10 @@ impl Census {
                 }
             }
         });
-        let (first, slots, value) = found.ok_or(Error::Exchange(ExchangeError::CensusDiffers))?;
+        let (first, slots, value) = found.ok_or(Error::Exchange(ExchangeError::CensusMismatch))?;
         let slot = p.form.inverse(value);
         // A map that is no bijection may have any inverse.
         let is_there = slot.wrapping_sub(first) < slots;
-        if is_there { Ok(slot) } else { Err(Error::Exchange(ExchangeError::CensusDiffers)) }
+        if is_there { Ok(slot) } else { Err(Error::Exchange(ExchangeError::CensusMismatch)) }
     }
 }

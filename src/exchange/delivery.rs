@@ -64,7 +64,7 @@ impl<'s, T: Copy + Send + Sync> Sorted<'s, T> {
     ///
     /// # Errors
     ///
-    /// [`ExchangeError::ItemsDiffer`] if the sums are not those of as many items as there are, or
+    /// [`ExchangeError::ItemsMismatch`] if the sums are not those of as many items as there are, or
     /// no rank's buckets lie in such a shape; and [`Error::OutOfMemory`].
     pub fn deliver(
         self,
@@ -73,7 +73,7 @@ impl<'s, T: Copy + Send + Sync> Sorted<'s, T> {
         chunks: usize,
     ) -> Result<Delivery<'s, T>, Error> {
         let Self { outbox, to, rank } = self;
-        let differ = || Error::Exchange(ExchangeError::ItemsDiffer);
+        let differ = || Error::Exchange(ExchangeError::ItemsMismatch);
         if totals.len() != outbox.counts().len() || shapes.len() != to.ranks() {
             return Err(differ());
         }
@@ -273,7 +273,7 @@ impl<T: Copy + Send + Sync> Arrived<'_, T> {
     /// # Errors
     ///
     /// [`Error::LengthMismatch`] if there are not as many places in `out` as the rank holds after
-    /// the exchange, [`Error::OutOfMemory`], and [`ExchangeError::ItemsDiffer`] if not all items of
+    /// the exchange, [`Error::OutOfMemory`], and [`ExchangeError::ItemsMismatch`] if not all items of
     /// the chunk have come. After the last one, `out` holds unspecified items.
     ///
     /// # Safety
@@ -292,7 +292,7 @@ impl<T: Copy + Send + Sync> Arrived<'_, T> {
         // SAFETY: the caller promises that the blocks of this chunk have been received, and that
         // they lie as the shapes say.
         let is_complete = unsafe { arrivals.place(chunk, starts, places.start, out) }?;
-        if is_complete { Ok(()) } else { Err(Error::Exchange(ExchangeError::ItemsDiffer)) }
+        if is_complete { Ok(()) } else { Err(Error::Exchange(ExchangeError::ItemsMismatch)) }
     }
 }
 

@@ -77,7 +77,7 @@ impl RunLanes {
         }
         let first = census.slot(p, places.start)?;
         let last = census.slot(p, places.end - 1)?;
-        let slots = last.checked_sub(first).ok_or(Error::Exchange(ExchangeError::CensusDiffers))?;
+        let slots = last.checked_sub(first).ok_or(Error::Exchange(ExchangeError::CensusMismatch))?;
         let threads = rayon::current_num_threads();
         let most =
             (MOST_NUMBERS / count as u64).clamp(threads as u64, MOST_PIECES.max(threads as u64));
@@ -107,7 +107,7 @@ impl RunLanes {
         let mut pieces: Vec<SlotPiece> = counted;
         if pieces.iter().map(|piece| piece.places as u64).sum::<u64>() != places.end - places.start
         {
-            return Err(Error::Exchange(ExchangeError::CensusDiffers));
+            return Err(Error::Exchange(ExchangeError::CensusMismatch));
         }
         // In the order of the buffer, each lane's pieces one after the other.
         let mut ends = try_with_capacity(count)?;
@@ -137,7 +137,7 @@ impl RunLanes {
     ///
     /// # Errors
     ///
-    /// [`ExchangeError::ItemsDiffer`] if the bijection no longer has the values that were counted.
+    /// [`ExchangeError::ItemsMismatch`] if the bijection no longer has the values that were counted.
     ///
     /// # Panics
     ///
@@ -219,7 +219,7 @@ impl RunLanes {
             if written == places.len() {
                 Ok(())
             } else {
-                Err(Error::Exchange(ExchangeError::ItemsDiffer))
+                Err(Error::Exchange(ExchangeError::ItemsMismatch))
             }
         })
     }
@@ -257,7 +257,7 @@ impl RunLanes {
     ///
     /// # Errors
     ///
-    /// [`ExchangeError::ItemsDiffer`] if the bijection no longer has the values that were counted.
+    /// [`ExchangeError::ItemsMismatch`] if the bijection no longer has the values that were counted.
     #[inline(always)]
     fn visit(&self, p: &Compaction, number: usize, visit: impl FnMut(usize)) -> Result<(), Error> {
         if tiles::fit_u32(p) {
@@ -299,7 +299,7 @@ impl RunLanes {
         if visited == piece.places {
             Ok(())
         } else {
-            Err(Error::Exchange(ExchangeError::ItemsDiffer))
+            Err(Error::Exchange(ExchangeError::ItemsMismatch))
         }
     }
 }

@@ -65,10 +65,10 @@ impl<'p> Exchange<'p> {
     /// # Errors
     ///
     /// * [`Error::LengthMismatch`] if a division has another length than the permutation.
-    /// * [`ExchangeError::RanksDiffer`] and [`Error::NoSuchRank`].
+    /// * [`ExchangeError::RankCountMismatch`] and [`Error::NoSuchRank`].
     /// * [`Error::LengthExceedsDomain`] if the [trusted](Bijection::trusted) form of the bijection,
     ///   which is what is evaluated, has fewer points than the permutation.
-    /// * [`ExchangeError::CensusDiffers`] if the census is not that of the permutation.
+    /// * [`ExchangeError::CensusMismatch`] if the census is not that of the permutation.
     /// * [`Error::OutOfMemory`].
     pub fn shuffle<B: Bijection>(
         p: &'p Permutation<B>,
@@ -205,7 +205,7 @@ impl<'p> Exchange<'p> {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`], and [`ExchangeError::CensusDiffers`].
+    /// [`Error::OutOfMemory`], and [`ExchangeError::CensusMismatch`].
     #[inline]
     pub fn send_counts(&self) -> Result<Vec<u64>, Error> {
         if self.to_slots { self.count() } else { self.known_counts() }
@@ -326,7 +326,7 @@ impl<'p> Exchange<'p> {
     /// # Errors
     ///
     /// [`Error::LengthMismatch`] if `out` has not as many places, and
-    /// [`ExchangeError::ItemsDiffer`] if the bijection breaks its requirements.
+    /// [`ExchangeError::ItemsMismatch`] if the bijection breaks its requirements.
     ///
     /// # Examples
     ///
@@ -369,7 +369,7 @@ impl<'p> Exchange<'p> {
     /// * [`Error::LengthMismatch`] if there are not as many `items` and places in `out` as
     ///   [`source_places`](Self::source_places).
     /// * [`Error::OutOfMemory`].
-    /// * [`Error::NotABijection`] or [`ExchangeError::ItemsDiffer`] if the bijection breaks its
+    /// * [`Error::NotABijection`] or [`ExchangeError::ItemsMismatch`] if the bijection breaks its
     ///   requirements. A bijection that is not trusted is checked here for the rank's items: if no
     ///   rank finds fault with it, all of them are a permutation.
     pub fn pack<T: Copy + Send + Sync>(
@@ -480,7 +480,7 @@ pub(super) fn check_divisions<B: Bijection>(
     }
     if from.ranks() != to.ranks() {
         let (from, to) = (from.ranks(), to.ranks());
-        return Err(Error::Exchange(ExchangeError::RanksDiffer { from, to }));
+        return Err(Error::Exchange(ExchangeError::RankCountMismatch { from, to }));
     }
     if rank >= from.ranks() {
         return Err(Error::NoSuchRank { rank: rank as u64, ranks: from.ranks() as u64 });

@@ -121,10 +121,10 @@ impl<'p> TaggedExchange<'p> {
     /// # Errors
     ///
     /// * [`Error::LengthMismatch`] if a division has another length than the permutation.
-    /// * [`ExchangeError::RanksDiffer`] and [`Error::NoSuchRank`].
+    /// * [`ExchangeError::RankCountMismatch`] and [`Error::NoSuchRank`].
     /// * [`Error::LengthExceedsDomain`] if the [trusted](Bijection::trusted) form of the bijection,
     ///   which is what is evaluated, has fewer points than the permutation.
-    /// * [`ExchangeError::CensusDiffers`] if the census is needed and missing, or is not that
+    /// * [`ExchangeError::CensusMismatch`] if the census is needed and missing, or is not that
     ///   of the permutation.
     pub fn shuffle<B: Bijection>(
         p: &'p Permutation<B>,
@@ -178,12 +178,12 @@ impl<'p> TaggedExchange<'p> {
         let key = if to_slots || places.is_empty() {
             BucketKey::Slot
         } else {
-            let census = census.ok_or(Error::Exchange(ExchangeError::CensusDiffers))?;
+            let census = census.ok_or(Error::Exchange(ExchangeError::CensusMismatch))?;
             census.check(&compaction)?;
             let first = census.slot(&compaction, places.start)?;
             let last = census.slot(&compaction, places.end - 1)?;
             if last < first {
-                return Err(Error::Exchange(ExchangeError::CensusDiffers));
+                return Err(Error::Exchange(ExchangeError::CensusMismatch));
             }
             BucketKey::Index { first, last, len }
         };

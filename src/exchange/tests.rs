@@ -167,24 +167,24 @@ fn divisions_of_another_length_and_unknown_ranks_are_refused() {
     let of_four = Division::even(1000, 4);
     assert_eq!(
         refused(&even, &of_four, 0),
-        Error::Exchange(ExchangeError::RanksDiffer { from: 3, to: 4 })
+        Error::Exchange(ExchangeError::RankCountMismatch { from: 3, to: 4 })
     );
     assert_eq!(refused(&even, &even, 3), Error::NoSuchRank { rank: 3, ranks: 3 });
 
     let other = Permutation::new(5000, 42);
     let census = Census::new(&other).unwrap();
     let error = Exchange::shuffle(&p, &census, &even, &even, 0).map(drop).unwrap_err();
-    assert_eq!(error, Error::Exchange(ExchangeError::CensusDiffers));
+    assert_eq!(error, Error::Exchange(ExchangeError::CensusMismatch));
     let mut counts = Census::part(&p, 0, 1).unwrap();
     counts[0] -= 1;
     assert_eq!(
         Census::from_parts(&p, &counts).unwrap_err(),
-        Error::Exchange(ExchangeError::CensusDiffers)
+        Error::Exchange(ExchangeError::CensusMismatch)
     );
     counts.push(1);
     assert_eq!(
         Census::from_parts(&p, &counts).unwrap_err(),
-        Error::Exchange(ExchangeError::CensusDiffers)
+        Error::Exchange(ExchangeError::CensusMismatch)
     );
 
     let census = Census::new(&p).unwrap();

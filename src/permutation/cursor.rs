@@ -130,7 +130,7 @@ impl FromStr for Cursor {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         let [len, next, left, stride, slot, survivors, check] =
-            saved::read(text).ok_or(Error::Saved(SavedError::Cursor))?;
+            saved::read(text).ok_or(Error::Saved(SavedError::NotACursor))?;
         Ok(Self { len, next, left, stride, slot, survivors, check })
     }
 }

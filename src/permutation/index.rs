@@ -81,13 +81,13 @@ impl SurvivorIndex {
     ///
     /// # Errors
     ///
-    /// [`ViewError::BlockSize`](crate::error::ViewError::BlockSize) if it is not a power of two
+    /// [`ViewError::BlockSizeOutOfRange`](crate::error::ViewError::BlockSizeOutOfRange) if it is not a power of two
     /// from 64 to 32768.
     pub(super) fn check_block(slots: u64) -> Result<(), Error> {
         if slots.is_power_of_two() && (64..=1 << SUPERBLOCK_BITS).contains(&slots) {
             Ok(())
         } else {
-            Err(Error::View(ViewError::BlockSize { slots }))
+            Err(Error::View(ViewError::BlockSizeOutOfRange { slots }))
         }
     }
 

@@ -148,7 +148,7 @@ impl Permutations {
     ///
     /// # Errors
     ///
-    /// [`ViewError::NotWhole`](crate::error::ViewError::NotWhole) if the slice's length is not a
+    /// [`ViewError::NotWholeRows`](crate::error::ViewError::NotWholeRows) if the slice's length is not a
     /// multiple of a row's, [`ViewError::OutOfRange`](crate::error::ViewError::OutOfRange) if the
     /// batch has fewer rows than that, and otherwise as [`write_indexes`](Self::write_indexes).
     ///
@@ -320,7 +320,7 @@ impl Permutations {
     pub(super) fn batch_of(&self, first: u64, words: usize) -> Result<Batch, Error> {
         let (len, words) = (self.row_len, words as u64);
         if words.checked_rem(len).unwrap_or(words) != 0 {
-            return Err(Error::View(ViewError::NotWhole { len, actual: words }));
+            return Err(Error::View(ViewError::NotWholeRows { len, actual: words }));
         }
         let (rows, count) = (words.checked_div(len).unwrap_or(0), self.rows);
         let (start, end) = (u128::from(first), u128::from(first) + u128::from(rows));

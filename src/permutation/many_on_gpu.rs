@@ -17,13 +17,13 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// [`ViewError::NotWhole`](crate::error::ViewError::NotWhole),
+    /// [`ViewError::NotWholeRows`](crate::error::ViewError::NotWholeRows),
     /// [`ViewError::OutOfRange`](crate::error::ViewError::OutOfRange), [`Error::IndexTooWide`],
     /// [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice),
     /// [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide),
-    /// [`GpuError::Compile`](crate::error::GpuError::Compile),
+    /// [`GpuError::CompileFailed`](crate::error::GpuError::CompileFailed),
     /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory),
-    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
+    /// [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
     ///
     /// # Examples
     ///
@@ -83,7 +83,7 @@ impl CudaWorkspace {
     /// # Errors
     ///
     /// [`Error::LengthMismatch`] if the slices have different lengths,
-    /// [`ViewError::NotWhole`](crate::error::ViewError::NotWhole),
+    /// [`ViewError::NotWholeRows`](crate::error::ViewError::NotWholeRows),
     /// [`ViewError::OutOfRange`](crate::error::ViewError::OutOfRange), and otherwise as
     /// [`shuffle_into`](Self::shuffle_into).
     ///
@@ -136,7 +136,7 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// [`GpuError::Overlap`](crate::error::GpuError::Overlap) if the two arrays overlap;
+    /// [`GpuError::ArraysOverlap`](crate::error::GpuError::ArraysOverlap) if the two arrays overlap;
     /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if the array's size in bytes
     /// does not fit 64 bits; and otherwise as [`shuffle_rows_into`](Self::shuffle_rows_into).
     pub unsafe fn shuffle_rows_raw(

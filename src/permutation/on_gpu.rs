@@ -45,16 +45,16 @@ impl CudaWorkspace {
     /// * [`GpuError::NoSource`](crate::error::GpuError::NoSource) if the bijection has no device
     ///   text, or if the permutation is the inverse of one whose length does not fill its domain.
     /// * [`Error::BackendUnavailable`] if NVRTC is not found, since the crate has no compiled
-    ///   kernels for views, and [`GpuError::Compile`](crate::error::GpuError::Compile).
+    ///   kernels for views, and [`GpuError::CompileFailed`](crate::error::GpuError::CompileFailed).
     /// * [`Error::OutOfMemory`] if the host evaluates the range and has too little memory.
-    /// * [`GpuError::Captured`](crate::error::GpuError::Captured) if the stream is being captured
+    /// * [`GpuError::StreamCaptured`](crate::error::GpuError::StreamCaptured) if the stream is being captured
     ///   in a graph and the engine was not made by
     ///   [`with_capture`](crate::cuda::Cuda::with_capture), or if the host evaluates the range.
-    /// * [`GpuError::Params`](crate::error::GpuError::Params),
+    /// * [`GpuError::ParamsTooLarge`](crate::error::GpuError::ParamsTooLarge),
     ///   [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice),
     ///   [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide),
     ///   [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory),
-    ///   [`GpuError::Driver`](crate::error::GpuError::Driver).
+    ///   [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
     ///
     /// # Examples
     ///
@@ -228,11 +228,11 @@ impl CudaWorkspace {
     /// length does not fill the bijection's domain ([`Permutation::walk`] always does) or if the
     /// bijection has no device text; [`Error::BackendUnavailable`] if NVRTC is not found, since the
     /// crate has no compiled kernels for views;
-    /// [`GpuError::Params`](crate::error::GpuError::Params),
-    /// [`GpuError::Compile`](crate::error::GpuError::Compile),
+    /// [`GpuError::ParamsTooLarge`](crate::error::GpuError::ParamsTooLarge),
+    /// [`GpuError::CompileFailed`](crate::error::GpuError::CompileFailed),
     /// [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice),
-    /// [`GpuError::Captured`](crate::error::GpuError::Captured),
-    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
+    /// [`GpuError::StreamCaptured`](crate::error::GpuError::StreamCaptured),
+    /// [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
     ///
     /// # Examples
     ///

@@ -192,7 +192,7 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// # Errors
     ///
-    /// [`ViewError::BlockSize`] if `slots_per_block` is not a
+    /// [`ViewError::BlockSizeOutOfRange`] if `slots_per_block` is not a
     /// power of two from 64 to 32768, and otherwise as [`build_index`](Self::build_index).
     ///
     /// # Examples

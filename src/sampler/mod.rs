@@ -132,7 +132,7 @@ impl SamplerBuilder {
     /// # Errors
     ///
     /// [`Error::NoSuchRank`] if the rank is not below the number of ranks, and so also if that is
-    /// 0; [`ViewError::NoItems`] or [`ViewError::BatchSize`]. If [`order`](Self::order) or
+    /// 0; [`ViewError::NoItems`] or [`ViewError::BatchSizeOutOfRange`]. If [`order`](Self::order) or
     /// [`blocks`](Self::blocks) was called, the errors of drawing the order of epoch 0, and
     /// [`Error::LengthExceedsDomain`] if it has fewer points than there are items.
     pub fn build(self) -> Result<Sampler, Error> {
@@ -146,7 +146,7 @@ impl SamplerBuilder {
         let global_batch = ranks
             .checked_mul(batch)
             .filter(|&items| items > 0)
-            .ok_or(Error::View(ViewError::BatchSize { batch, ranks }))?;
+            .ok_or(Error::View(ViewError::BatchSizeOutOfRange { batch, ranks }))?;
         let order = self.orders.draw(len, self.seed)?;
         Ok(Sampler { config: self, global_batch, epoch: 0, consumed: 0, order })
     }

@@ -63,7 +63,7 @@ impl Sampler {
     ///
     /// # Errors
     ///
-    /// [`ViewError::ConsumedTooMany`] if there are fewer items, and otherwise as
+    /// [`ViewError::TooManyConsumed`] if there are fewer items, and otherwise as
     /// [`set_epoch`](Self::set_epoch).
     ///
     /// # Examples
@@ -82,7 +82,7 @@ impl Sampler {
     pub fn state_at(&self, epoch: u64, consumed: u64) -> Result<SamplerState, Error> {
         let len = self.len();
         if consumed > len {
-            return Err(Error::View(ViewError::ConsumedTooMany { consumed, len }));
+            return Err(Error::View(ViewError::TooManyConsumed { consumed, len }));
         }
         Ok(SamplerState::new(&self.config, epoch, consumed, &*self.draw(epoch)?))
     }
@@ -163,7 +163,7 @@ impl FromStr for SamplerState {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let words = saved::read(text).ok_or(Error::Saved(SavedError::State))?;
+        let words = saved::read(text).ok_or(Error::Saved(SavedError::NotAState))?;
         let [len, epoch, consumed, check] = words;
         Ok(Self { len, epoch, consumed, check })
     }

@@ -45,7 +45,7 @@ fn rows_must_be_whole() {
     let mut items = [0_u8; 12];
     for width in [0, 5, 13] {
         let error = Rows::new(&mut items, width).unwrap_err();
-        assert_eq!(error, Error::View(ViewError::NotWhole { len: width as u64, actual: 12 }));
+        assert_eq!(error, Error::View(ViewError::NotWholeRows { len: width as u64, actual: 12 }));
     }
     assert_eq!(
         error_text(&mut items),

@@ -128,7 +128,7 @@ fn divisions_that_do_not_fit_the_memory_are_refused() {
 
 #[test]
 fn rows_without_items_are_refused() {
-    let no_rows = |actual| Error::View(ViewError::NotWhole { len: 0, actual });
+    let no_rows = |actual| Error::View(ViewError::NotWholeRows { len: 0, actual });
     assert_eq!(Rows::new(&mut [1, 2, 3], 0).unwrap_err(), no_rows(3));
     assert_eq!(Rows::<u8>::new(&mut [], 0).unwrap_err(), no_rows(0));
     // A batch may have such rows, and then there is nothing to write.

@@ -145,7 +145,7 @@ fn items_of_rows_are_moved_at_addresses() {
     // SAFETY: nothing is moved, since a part of a row is refused.
     let refused =
         unsafe { workspace.shuffle_rows_raw(&permutations, 0, RawArray { len: 1500, ..there }) };
-    assert_eq!(refused, Err(Error::View(ViewError::NotWhole { len: 1000, actual: 1500 })));
+    assert_eq!(refused, Err(Error::View(ViewError::NotWholeRows { len: 1000, actual: 1500 })));
     // Nothing is moved onto items that are still to be read.
     let overlapping = RawArray { out: there.source + 4, len: 49_000, ..there };
     let rows = Permutations::new(49, 1000, 3);
@@ -158,7 +158,7 @@ fn items_of_rows_are_moved_at_addresses() {
     // SAFETY: so are rows on their way back.
     let rows_unshuffled = unsafe { workspace.unshuffle_rows_raw(&rows, 0, overlapping) };
     let refused = [shuffled, unshuffled, rows_shuffled, rows_unshuffled];
-    assert_eq!(refused, [const { Err(Error::Gpu(GpuError::Overlap)) }; 4]);
+    assert_eq!(refused, [const { Err(Error::Gpu(GpuError::ArraysOverlap)) }; 4]);
     assert!(stream.clone_dtoh(&source).unwrap() == items);
 }
 
@@ -209,7 +209,7 @@ fn batches_that_a_gpu_cannot_make_are_refused() {
     let mut workspace = CudaWorkspace::new(&cuda);
     let permutations = Permutations::new(10, 4, 1);
     let error = workspace.write_rows(&permutations, 0, &mut out);
-    assert_eq!(error, Err(Error::View(ViewError::NotWhole { len: 4, actual: 10 })));
+    assert_eq!(error, Err(Error::View(ViewError::NotWholeRows { len: 4, actual: 10 })));
     let error = workspace.write_rows(&permutations, 9, &mut out.slice_mut(..8));
     assert_eq!(error, Err(Error::View(ViewError::OutOfRange { start: 9, end: 11, len: 10 })));
     workspace.write_rows(&permutations, 10, &mut out.slice_mut(..0)).unwrap();

@@ -142,7 +142,7 @@ fn an_engine_that_was_not_made_for_it_is_not_captured() {
         };
         if is_captured {
             let (answers, graph) = capture(stream, calls);
-            assert_eq!(answers, [const { Err(Error::Gpu(GpuError::Captured)) }; 7]);
+            assert_eq!(answers, [const { Err(Error::Gpu(GpuError::StreamCaptured)) }; 7]);
             assert!(graph.is_none_or(|graph| graph.launch().is_ok()), "nothing was captured");
         } else {
             assert_eq!(calls(), [const { Ok(()) }; 7]);
@@ -152,7 +152,7 @@ fn an_engine_that_was_not_made_for_it_is_not_captured() {
     let (from, mut to) = (source.slice(..1000), out.slice_mut(..1000));
     let arrays = workspace.arrays(&f, 1000).array(&from, &mut to).unwrap();
     let (answer, _) = capture(stream, || arrays.shuffle());
-    assert_eq!(answer, Err(Error::Gpu(GpuError::Captured)));
+    assert_eq!(answer, Err(Error::Gpu(GpuError::StreamCaptured)));
     // And it goes on as before.
     assert_eq!(workspace.write_indexes(&f, &mut out.slice_mut(..1000)), Ok(()));
     stream.synchronize().unwrap();
@@ -169,7 +169,7 @@ fn views_evaluated_by_the_host_are_not_captured() {
     let p = Permutation::from_bijection(100, Standard::from_seed(1 << 20, 1)).unwrap();
     let mut out = stream.alloc_zeros::<u64>(100).unwrap();
     let (answer, graph) = capture(stream, || workspace.write_range(&p, .., &mut out));
-    assert_eq!(answer, Err(Error::Gpu(GpuError::Captured)));
+    assert_eq!(answer, Err(Error::Gpu(GpuError::StreamCaptured)));
     assert!(graph.is_none_or(|graph| graph.launch().is_ok()), "nothing was captured");
     workspace.write_range(&p, .., &mut out).unwrap();
     let got = stream.clone_dtoh(&out).unwrap();
@@ -203,7 +203,7 @@ fn a_slice_of_another_streams_capture_is_refused() {
         } else {
             workspace.write_indexes(&f, &mut out)
         };
-        assert_eq!(answer, Err(Error::Gpu(GpuError::Captured)));
+        assert_eq!(answer, Err(Error::Gpu(GpuError::StreamCaptured)));
         // The capture ends; whether with an error, since the engine's stream was drawn into it, is
         // the driver's affair.
         let flags = CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
@@ -234,7 +234,7 @@ fn a_group_waits_although_an_error_has_been_kept() {
     }
     context.record_err::<()>(Err(DriverError(CUresult::CUDA_ERROR_UNKNOWN)));
     let kept = group.synchronize();
-    assert!(matches!(kept, Err(Error::Gpu(GpuError::Driver { code: 999, .. }))), "{kept:?}");
+    assert!(matches!(kept, Err(Error::Gpu(GpuError::DriverFailed { code: 999, .. }))), "{kept:?}");
     assert!(ends.iter().all(|end| end.is_complete()));
     assert_eq!(group.synchronize(), Ok(()));
 }
@@ -249,7 +249,7 @@ fn a_group_is_not_captured() {
     let f = Standard::from_seed(1000, 1);
     let source = [stream.alloc_zeros::<u64>(1000).unwrap()];
     let mut out = [stream.alloc_zeros::<u64>(1000).unwrap()];
-    let captured = [const { Err(Error::Gpu(GpuError::Captured)) }; 2];
+    let captured = [const { Err(Error::Gpu(GpuError::StreamCaptured)) }; 2];
     let mut calls =
         || [group.shuffle_into(&f, &source, &mut out), group.unshuffle_into(&f, &source, &mut out)];
     assert_eq!(calls(), [const { Ok(()) }; 2]);

@@ -281,7 +281,7 @@ fn kernels_that_are_wrong_are_refused() {
     for (text, name) in [("int x = ;", "nothing"), (text, "something"), (text, "not\0hing")] {
         let error = cuda.kernel(text, name).unwrap_err();
         assert!(
-            matches!(&error, Error::Gpu(GpuError::Compile { type_name, .. }) if type_name == name),
+            matches!(&error, Error::Gpu(GpuError::CompileFailed { type_name, .. }) if type_name == name),
             "{error}"
         );
     }

@@ -204,12 +204,12 @@ fn slices_outside_of_the_group_are_refused() {
     let Some(mut group) = logical(2, CudaStrategy::Auto) else { return };
     assert!(matches!(
         CudaGroup::new(&[]),
-        Err(Error::Gpu(GpuError::GroupSize { members: 0, most: 16 }))
+        Err(Error::Gpu(GpuError::GroupSizeOutOfRange { members: 0, most: 16 }))
     ));
     let engine = Cuda::new().unwrap();
     assert!(matches!(
         CudaGroup::new(&vec![engine.clone(); 17]),
-        Err(Error::Gpu(GpuError::GroupSize { members: 17, .. }))
+        Err(Error::Gpu(GpuError::GroupSizeOutOfRange { members: 17, .. }))
     ));
     let f = Standard::from_seed(200, 1);
     let run = |len: usize| engine.stream().alloc_zeros::<u64>(len).unwrap();
@@ -217,7 +217,7 @@ fn slices_outside_of_the_group_are_refused() {
     let mut one = [run(200)];
     assert_eq!(
         group.shuffle_into(&f, &source, &mut one),
-        Err(Error::Gpu(GpuError::Members { members: 2, slices: 1 }))
+        Err(Error::Gpu(GpuError::SliceCountMismatch { members: 2, slices: 1 }))
     );
     let mut short = [run(100), run(99)];
     assert_eq!(

@@ -48,7 +48,7 @@ fn a_text_that_does_not_compile_is_shown() {
     let Some(cuda) = cuda() else { return };
     let f = Claims { last: 9, forward: "nonsense(slot)", words: 1, params: 1 };
     let mut items = [1, 2, 3];
-    let Err(Error::Gpu(GpuError::Compile { type_name, log })) = cuda.shuffle(&f, &mut items) else {
+    let Err(Error::Gpu(GpuError::CompileFailed { type_name, log })) = cuda.shuffle(&f, &mut items) else {
         panic!("it should not compile");
     };
     assert_eq!(type_name, "Claims");
@@ -62,7 +62,7 @@ fn parameters_of_another_size_than_the_struct_are_refused() {
     let mut items = [1, 2, 3];
     for (words, params) in [(2, 1), (1, 2), (1, 0)] {
         let f = Claims { last: 9, forward: "slot", words, params };
-        let Err(Error::Gpu(GpuError::Compile { log, .. })) = cuda.shuffle(&f, &mut items) else {
+        let Err(Error::Gpu(GpuError::CompileFailed { log, .. })) = cuda.shuffle(&f, &mut items) else {
             panic!("{words} words and {params} should not compile");
         };
         assert!(log.contains("the parameters are the struct's bytes"), "{log}");
@@ -94,7 +94,7 @@ fn views_have_room_for_the_same_parameters_as_shuffles() {
         for last in [4, 9] {
             let f = Claims { last, forward: "slot", words, params: words };
             let answer = workspace.write_indexes(&f, &mut out);
-            let refused = matches!(answer, Err(Error::Gpu(GpuError::Params { .. })));
+            let refused = matches!(answer, Err(Error::Gpu(GpuError::ParamsTooLarge { .. })));
             assert!(if fits { answer.is_ok() } else { refused }, "{words} words: {answer:?}");
             let p = Permutation::from_bijection(5, f).unwrap();
             assert_eq!(workspace.write_range(&p, .., &mut out), answer, "{words} words, {last}");
@@ -113,7 +113,7 @@ fn shuffles_refuse_unsuitable_bijections() {
     let f = Claims { last: 9, forward: "slot", words: 600, params: 600 };
     assert!(matches!(
         cuda.shuffle(&f, &mut items),
-        Err(Error::Gpu(GpuError::Params { bytes: 4800, .. }))
+        Err(Error::Gpu(GpuError::ParamsTooLarge { bytes: 4800, .. }))
     ));
     assert_eq!(items, [1, 2, 3, 4, 5]);
 
@@ -134,7 +134,7 @@ fn shuffles_refuse_unsuitable_bijections() {
     assert!(matches!(unallocated, Err(Error::Gpu(GpuError::ItemTooLarge { .. }))));
     // SAFETY: overlapping arrays are refused before anything is launched.
     let overlapping = unsafe { workspace.shuffle_raw(&p, RawArray { out: 256, ..array }) };
-    assert_eq!(overlapping, Err(Error::Gpu(GpuError::Overlap)));
+    assert_eq!(overlapping, Err(Error::Gpu(GpuError::ArraysOverlap)));
     stream.memset_zeros(&mut large).unwrap();
 }
 

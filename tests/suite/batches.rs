@@ -168,7 +168,7 @@ fn batches_that_cannot_be_are_refused() {
     );
     assert_eq!(
         permutations.write_rows(0, &mut room[..5]),
-        Err(Error::View(ViewError::NotWhole { len: 4, actual: 5 }))
+        Err(Error::View(ViewError::NotWholeRows { len: 4, actual: 5 }))
     );
     const MAX: u128 = u64::MAX as u128;
     let outside = |start, end| Err(Error::View(ViewError::OutOfRange { start, end, len: 10 }));
@@ -204,7 +204,7 @@ fn batches_without_items_are_visited() {
     let permutations = Permutations::new(5, 0, 1);
     assert_eq!(
         permutations.write_rows(0, &mut [0_u32]),
-        Err(Error::View(ViewError::NotWhole { len: 0, actual: 1 }))
+        Err(Error::View(ViewError::NotWholeRows { len: 0, actual: 1 }))
     );
     assert_eq!(permutations.par_map(|row, order: &[u32]| (row, order.len())).unwrap().len(), 5);
     assert!(Permutations::new(3, 1, 1).to_vec() == [0, 0, 0]);

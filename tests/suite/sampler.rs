@@ -218,7 +218,7 @@ proptest! {
                 let mut sampler = Sampler::builder(10, 1).build().unwrap();
                 prop_assert_eq!(sampler.resume(&state), Err(Error::Saved(SavedError::Foreign)));
             }
-            Err(error) => prop_assert_eq!(error, Error::Saved(SavedError::State)),
+            Err(error) => prop_assert_eq!(error, Error::Saved(SavedError::NotAState)),
         }
     }
 }
@@ -286,7 +286,7 @@ fn a_state_by_numbers_is_the_state_after_drawing() {
             }
         }
         let past = other.state_at(epoch, len + 1).unwrap_err();
-        assert_eq!(past, Error::View(ViewError::ConsumedTooMany { consumed: len + 1, len }));
+        assert_eq!(past, Error::View(ViewError::TooManyConsumed { consumed: len + 1, len }));
         let text = format!("{} items consumed were given, and an epoch has {len}:", len + 1);
         assert!(past.to_string().starts_with(&text), "{past}");
         assert_eq!((other.epoch(), other.consumed()), (0, 0));
@@ -383,7 +383,7 @@ fn states_are_refused_unless_they_are_the_samplers_own() {
             changed[k] = digit;
             match String::from_utf8(changed).unwrap().parse::<SamplerState>() {
                 Ok(changed) => assert_eq!(sampler.resume(&changed), foreign),
-                Err(error) => assert_eq!(error, Error::Saved(SavedError::State)),
+                Err(error) => assert_eq!(error, Error::Saved(SavedError::NotAState)),
             }
             assert_eq!(sampler.state(), state);
         }
@@ -391,7 +391,7 @@ fn states_are_refused_unless_they_are_the_samplers_own() {
     for bad in
         ["", "-", "1-2-3", "1-2-3-4-5", "1-2-+3-4", "1-2-3-g", " 1-2-3-4", "1-2-3-4\n", "1--3-4"]
     {
-        assert_eq!(bad.parse::<SamplerState>(), Err(Error::Saved(SavedError::State)), "{bad}");
+        assert_eq!(bad.parse::<SamplerState>(), Err(Error::Saved(SavedError::NotAState)), "{bad}");
     }
     // The values themselves are for ever.
     assert_eq!(text, "3e8-2-60-b6eadb2098f9a68c");
@@ -424,7 +424,7 @@ fn builder_reports_what_is_wrong_with_its_parameters() {
         Sampler::builder(len, 1).rank(rank, ranks).batch(batch).build().map(drop)
     };
     assert_eq!(of(0, 0, 1, 1), Err(Error::View(ViewError::NoItems)));
-    let size = |batch, ranks| Err(Error::View(ViewError::BatchSize { batch, ranks }));
+    let size = |batch, ranks| Err(Error::View(ViewError::BatchSizeOutOfRange { batch, ranks }));
     assert_eq!(of(1, 0, 0, 1), Err(Error::NoSuchRank { rank: 0, ranks: 0 }));
     assert_eq!(of(1, 3, 3, 1), Err(Error::NoSuchRank { rank: 3, ranks: 3 }));
     assert_eq!(of(1, 0, 1, 0), size(0, 1));

@@ -45,7 +45,7 @@ impl Fault {
         let fault = match error {
             Error::OutOfMemory { .. } => Self::Memory,
             Error::LengthMismatch { .. } => Self::Length,
-            Error::View(ViewError::OutOfRange { .. } | ViewError::ConsumedTooMany { .. }) => {
+            Error::View(ViewError::OutOfRange { .. } | ViewError::TooManyConsumed { .. }) => {
                 Self::Range
             }
             Error::View(ViewError::LastEpoch) | Error::NoSuchRank { .. } => Self::Missing,

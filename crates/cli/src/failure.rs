@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn a_lack_of_memory_is_a_kind() {
         let refused = || Vec::<u8>::new().try_reserve(usize::MAX / 2 + 1).unwrap_err();
-        let order = || FilesError::Order(bijective_shuffle::Error::OutOfMemory { bytes: 7 });
+        let order = || FilesError::Shuffle(bijective_shuffle::Error::OutOfMemory { bytes: 7 });
         for failure in [
             Failure::new("x", refused()),
             Failure::new("x", order()),

@@ -23,7 +23,7 @@ pub trait Source {
     ///
     /// # Errors
     ///
-    /// [`Error::PositionTooLarge`] for [`Mixture`](crate::Mixture), [`Error::EpochLength`] for
+    /// [`Error::EpochTooLarge`] for [`Mixture`](crate::Mixture), [`Error::EpochLengthMismatch`] for
     /// sources whose epochs have a number of places of their own, and the errors of building an
     /// index.
     fn begin(&self, epoch: u64, places: Option<u64>) -> Result<u64, Error>;

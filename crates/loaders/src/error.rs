@@ -12,7 +12,7 @@ pub enum Error {
     /// No weight is above 0, so nothing can be drawn.
     NoWeight,
     /// The weights add up to 2^64 or more.
-    TotalWeight,
+    TotalWeightTooLarge,
     /// A weight is negative, infinite or NaN.
     NotAWeight {
         /// Its place among the weights.
@@ -30,7 +30,7 @@ pub enum Error {
     /// The table was not made for draws by weights, or was altered.
     NotATable,
     /// The number of weights is not the number of sets.
-    SetCount {
+    SetCountMismatch {
         /// The number of sets.
         sets: u64,
         /// The number of weights.
@@ -51,23 +51,23 @@ pub enum Error {
     /// The text is not a saved mixture.
     NotAMixture,
     /// A number of places was given for an epoch that has a number of its own.
-    EpochLength {
+    EpochLengthMismatch {
         /// The number of places asked for.
         asked: u64,
         /// The number of places that the epoch has.
         has: u64,
     },
     /// The lengths of the documents or items add up to 2^63 or more.
-    TotalLength,
+    TotalLengthTooLarge,
     /// A sequence has no tokens, or shares so many with the next that it has none of its own.
-    SequenceLength {
+    SequenceLengthOutOfRange {
         /// The number of tokens that a sequence has for itself.
         length: u64,
         /// The number of tokens that it shares with the next one.
         overlap: u64,
     },
     /// All documents together are shorter than one sequence.
-    NoSequence {
+    TooFewTokens {
         /// The number of tokens of all documents.
         total: u64,
         /// The number of tokens of a sequence.
@@ -85,49 +85,49 @@ pub enum Error {
         most: u64,
     },
     /// A window or a buffer holds no items, or more than it can.
-    WindowSize {
+    WindowSizeOutOfRange {
         /// The number of items.
         size: u64,
         /// The largest number of items.
         most: u64,
     },
     /// The resumed input lacks an item that was in the stream's buffer.
-    StreamItem {
+    StreamItemMissing {
         /// Its number in the input.
         position: u64,
     },
     /// The input of a stream is longer than when the state was saved.
-    StreamEnd {
+    StreamTooLong {
         /// The number of items that it had.
         items: u64,
     },
     /// There are no shares, more than 2^16, or their sum is too large.
-    Shares,
+    SharesOutOfRange,
     /// There are fewer items than parts with a share, so that some would be empty.
-    FewItems {
+    TooFewItems {
         /// The number of items.
         items: u64,
         /// The number of parts with a share.
         parts: u64,
     },
     /// There are no nodes, or more nodes than blocks.
-    Nodes {
+    NodeCountOutOfRange {
         /// The number of blocks.
         blocks: u64,
         /// The number of nodes.
         nodes: u64,
     },
     /// The share of its blocks that a node keeps is not from 0 to 1.
-    KeptShare,
+    KeptShareOutOfRange,
     /// An epoch would begin or end after position 2^64 - 1, the last that can be counted.
-    PositionTooLarge {
+    EpochTooLarge {
         /// The epoch.
         epoch: u64,
         /// The number of positions in an epoch.
         len: u64,
     },
     /// Positions beyond the last one, 2^64 - 1, were asked for.
-    BeyondLast {
+    PlacesOutOfRange {
         /// The first position asked for.
         first: u64,
         /// The number of positions asked for.
@@ -141,7 +141,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoWeight => f.write_str("at least one weight must be above 0"),
-            Self::TotalWeight => f.write_str(
+            Self::TotalWeightTooLarge => f.write_str(
                 "the weights add up to 2^64 or more: divide them by a common factor, or pass them \
                  as floating-point numbers",
             ),
@@ -162,7 +162,7 @@ impl fmt::Display for Error {
                 "the table was not made for draws by weights, or was altered: make it again from \
                  the weights",
             ),
-            Self::SetCount { sets, weights } => write!(
+            Self::SetCountMismatch { sets, weights } => write!(
                 f,
                 "{weights} weights were given for {sets} sets: give one weight for each set"
             ),
@@ -176,20 +176,20 @@ impl fmt::Display for Error {
                  {last} already: make changes in the order of their positions"
             ),
             Self::NotAMixture => f.write_str("the text is not a saved mixture"),
-            Self::EpochLength { asked, has } => write!(
+            Self::EpochLengthMismatch { asked, has } => write!(
                 f,
                 "an epoch of {asked} places was asked for, and this one has {has}: leave the number \
                  out"
             ),
-            Self::TotalLength => f.write_str(
+            Self::TotalLengthTooLarge => f.write_str(
                 "the lengths add up to 2^63 or more: give lengths in tokens, not in bits or bytes",
             ),
-            Self::SequenceLength { length, overlap } => write!(
+            Self::SequenceLengthOutOfRange { length, overlap } => write!(
                 f,
                 "a sequence of {length} tokens that shares {overlap} with the next is not possible: \
                  its length is at least 1 and at most 2^32, and it shares no more than its length"
             ),
-            Self::NoSequence { total, needed } => write!(
+            Self::TooFewTokens { total, needed } => write!(
                 f,
                 "the documents have {total} tokens, fewer than the {needed} of one sequence: use \
                  shorter sequences, or more documents"
@@ -203,45 +203,45 @@ impl fmt::Display for Error {
                 "item {item} has {length} tokens, more than the {most} of a batch: cut the item, or \
                  allow more tokens"
             ),
-            Self::WindowSize { size, most } => write!(
+            Self::WindowSizeOutOfRange { size, most } => write!(
                 f,
                 "a window or buffer of {size} items is not possible: it holds from 1 to {most}"
             ),
-            Self::StreamItem { position } => write!(
+            Self::StreamItemMissing { position } => write!(
                 f,
                 "the input has no item {position}, where the state goes on: begin it earlier, and \
                  with the same items as before"
             ),
-            Self::StreamEnd { items } => write!(
+            Self::StreamTooLong { items } => write!(
                 f,
                 "the input goes on behind its {items} items, with which it had ended when the state \
                  was saved: go on with the same items as before, and read new ones in the next epoch"
             ),
-            Self::Shares => f.write_str(
+            Self::SharesOutOfRange => f.write_str(
                 "shares are from 1 to 65,536 whole numbers, of which at least one is above 0, and \
                  whose sum, divided by their greatest common divisor, is at most 2^20: give simpler \
                  shares",
             ),
-            Self::FewItems { items, parts } => write!(
+            Self::TooFewItems { items, parts } => write!(
                 f,
                 "{items} items cannot be shared out to {parts} parts so that none is empty: give \
                  more items, or fewer parts"
             ),
-            Self::Nodes { blocks, nodes } => write!(
+            Self::NodeCountOutOfRange { blocks, nodes } => write!(
                 f,
                 "{blocks} blocks cannot be shared out to {nodes} nodes: use at least one node, and \
                  at most as many as there are blocks"
             ),
-            Self::KeptShare => f.write_str(
+            Self::KeptShareOutOfRange => f.write_str(
                 "the share of its blocks that a node keeps is not a number from 0 to 1: give 0.9 for \
                  nine of ten",
             ),
-            Self::PositionTooLarge { epoch, len } => write!(
+            Self::EpochTooLarge { epoch, len } => write!(
                 f,
                 "epoch {epoch} of {len} positions ends after position 2^64 - 1, the last one: use \
                  a smaller epoch"
             ),
-            Self::BeyondLast { first, count } => write!(
+            Self::PlacesOutOfRange { first, count } => write!(
                 f,
                 "{count} positions from {first} on were asked for, and position 2^64 - 1 is the \
                  last: ask for fewer"

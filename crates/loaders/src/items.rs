@@ -28,7 +28,7 @@ pub(crate) fn below(word: u64, count: u64) -> u64 {
 pub(crate) fn check_positions(first: u64, count: usize) -> Result<(), Error> {
     let count = count as u64;
     if count > 0 && first.checked_add(count - 1).is_none() {
-        return Err(Error::BeyondLast { first, count });
+        return Err(Error::PlacesOutOfRange { first, count });
     }
     Ok(())
 }
@@ -143,7 +143,7 @@ pub(crate) fn survey(lengths: &impl ItemLengths) -> Result<Survey, Error> {
     });
     let all = surveys.into_iter().reduce(Survey::with);
     let all = all.unwrap_or(Survey { total: 0, longest: 0, longest_item: 0 });
-    if all.total < 1 << 63 { Ok(all) } else { Err(Error::TotalLength) }
+    if all.total < 1 << 63 { Ok(all) } else { Err(Error::TotalLengthTooLarge) }
 }
 
 impl Survey {
@@ -229,7 +229,7 @@ impl<T> Clone for PerEpoch<T> {
 /// Checks a number of places that was given for an epoch with a number of its own.
 pub(crate) fn own_places(asked: Option<u64>, has: u64) -> Result<u64, Error> {
     match asked {
-        Some(asked) if asked != has => Err(Error::EpochLength { asked, has }),
+        Some(asked) if asked != has => Err(Error::EpochLengthMismatch { asked, has }),
         _ => Ok(has),
     }
 }

@@ -88,8 +88,8 @@ impl<L: ItemLengths> Lengths<L> {
     ///
     /// # Errors
     ///
-    /// [`Error::WindowSize`], [`Error::ItemTooLong`], for the longest item, or
-    /// [`Error::TotalLength`]; [`Error::Shuffle`] with [`ViewError::NoItems`], or if there is
+    /// [`Error::WindowSizeOutOfRange`], [`Error::ItemTooLong`], for the longest item, or
+    /// [`Error::TotalLengthTooLarge`]; [`Error::Shuffle`] with [`ViewError::NoItems`], or if there is
     /// too little memory.
     pub fn new(
         lengths: L,
@@ -98,7 +98,7 @@ impl<L: ItemLengths> Lengths<L> {
         seed: impl Into<Seed>,
     ) -> Result<Self, Error> {
         if !(1..=MOST).contains(&window) {
-            return Err(Error::WindowSize { size: window as u64, most: MOST as u64 });
+            return Err(Error::WindowSizeOutOfRange { size: window as u64, most: MOST as u64 });
         }
         if lengths.count() == 0 {
             return Err(bijective_shuffle::Error::View(ViewError::NoItems).into());

@@ -90,7 +90,7 @@ impl Mixture {
     ///
     /// # Errors
     ///
-    /// [`Error::SetCount`], [`Error::NoWeight`], [`Error::TotalWeight`] or [`Error::EmptySet`], and
+    /// [`Error::SetCountMismatch`], [`Error::NoWeight`], [`Error::TotalWeightTooLarge`] or [`Error::EmptySet`], and
     /// [`Error::Shuffle`] if there is too little memory.
     pub fn new(lengths: &[u64], weights: &[u64], seed: impl Into<Seed>) -> Result<Self, Error> {
         let seed = seed.into();
@@ -235,7 +235,7 @@ impl Stretch {
     fn new(from: u64, lengths: &[u64], weights: &[u64], taken: Vec<u64>) -> Result<Self, Error> {
         let (sets, given) = (lengths.len() as u64, weights.len() as u64);
         if sets != given {
-            return Err(Error::SetCount { sets, weights: given });
+            return Err(Error::SetCountMismatch { sets, weights: given });
         }
         let mut sums = try_with_capacity_u64(sets.saturating_add(1))?;
         sums.push(0_u64);
@@ -244,7 +244,7 @@ impl Stretch {
             if weight > 0 && len == 0 {
                 return Err(Error::EmptySet { set: set as u64 });
             }
-            let sum = sums[set].checked_add(weight).ok_or(Error::TotalWeight)?;
+            let sum = sums[set].checked_add(weight).ok_or(Error::TotalWeightTooLarge)?;
             sums.push(sum);
             common = greatest_common_divisor(common, weight);
         }
@@ -326,7 +326,7 @@ impl Source for Mixture {
     fn begin(&self, epoch: u64, places: Option<u64>) -> Result<u64, Error> {
         let len = places.or(self.pass()).unwrap_or(u64::MAX);
         let end = epoch.checked_add(1).and_then(|epochs| epochs.checked_mul(len));
-        end.map(|_| len).ok_or(Error::PositionTooLarge { epoch, len })
+        end.map(|_| len).ok_or(Error::EpochTooLarge { epoch, len })
     }
 
     fn items(

@@ -57,13 +57,13 @@ impl NodeBlocks {
     ///
     /// # Errors
     ///
-    /// [`Error::Nodes`] if there is no block, and [`Error::KeptShare`].
+    /// [`Error::NodeCountOutOfRange`] if there is no block, and [`Error::KeptShareOutOfRange`].
     pub fn new(blocks: u64, kept: f64, seed: impl Into<Seed>) -> Result<Self, Error> {
         if blocks == 0 {
-            return Err(Error::Nodes { blocks, nodes: 1 });
+            return Err(Error::NodeCountOutOfRange { blocks, nodes: 1 });
         }
         if !(0.0..=1.0).contains(&kept) {
-            return Err(Error::KeptShare);
+            return Err(Error::KeptShareOutOfRange);
         }
         Ok(Self { blocks, kept, seed: seed.into() })
     }
@@ -72,7 +72,7 @@ impl NodeBlocks {
     ///
     /// # Errors
     ///
-    /// [`Error::Nodes`] unless there is a node, and a block for each; [`Error::Shuffle`] with
+    /// [`Error::NodeCountOutOfRange`] unless there is a node, and a block for each; [`Error::Shuffle`] with
     /// [`NoSuchRank`](bijective_shuffle::Error::NoSuchRank) if the node is not below their number,
     /// and with [`OutOfMemory`](bijective_shuffle::Error::OutOfMemory) if there is no memory for
     /// the node's blocks and some numbers for each node.
@@ -118,7 +118,7 @@ impl NodeBlocks {
     ) -> Result<Vec<u64>, Error> {
         for &nodes in runs.iter().map(|(nodes, _)| nodes).chain([&nodes]) {
             if nodes == 0 || nodes > self.blocks {
-                return Err(Error::Nodes { blocks: self.blocks, nodes });
+                return Err(Error::NodeCountOutOfRange { blocks: self.blocks, nodes });
             }
         }
         if node >= nodes {

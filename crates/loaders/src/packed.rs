@@ -100,7 +100,7 @@ impl<L: ItemLengths> Packed<L> {
     ///
     /// # Errors
     ///
-    /// [`Error::SequenceLength`], [`Error::TotalLength`] or [`Error::NoSequence`];
+    /// [`Error::SequenceLengthOutOfRange`], [`Error::TotalLengthTooLarge`] or [`Error::TooFewTokens`];
     /// [`Error::Shuffle`] if there is too little memory.
     pub fn new(
         lengths: L,
@@ -109,11 +109,11 @@ impl<L: ItemLengths> Packed<L> {
         seed: impl Into<Seed>,
     ) -> Result<Self, Error> {
         if !(1..=1 << 32).contains(&length) || overlap > length {
-            return Err(Error::SequenceLength { length, overlap });
+            return Err(Error::SequenceLengthOutOfRange { length, overlap });
         }
         let total = items::survey(&lengths)?.total;
         if total < length + overlap {
-            return Err(Error::NoSequence { total, needed: length + overlap });
+            return Err(Error::TooFewTokens { total, needed: length + overlap });
         }
         Ok(Self { lengths, seed: seed.into(), total, length, overlap, index: PerEpoch::new() })
     }

@@ -59,18 +59,18 @@ impl Splits {
     ///
     /// # Errors
     ///
-    /// [`Error::Shares`] if there are no shares or more than 2^16, if all are 0, or if the quota is
+    /// [`Error::SharesOutOfRange`] if there are no shares or more than 2^16, if all are 0, or if the quota is
     /// above 2^20.
     pub fn new(shares: &[u64], seed: impl Into<Seed>) -> Result<Self, Error> {
         let common = shares.iter().copied().fold(0, crate::mixture::greatest_common_divisor);
         let mut ends = Vec::new();
         let mut sum = 0_u64;
         for share in shares.iter().take(1 << 16) {
-            sum = sum.saturating_add(share.checked_div(common).ok_or(Error::Shares)?);
+            sum = sum.saturating_add(share.checked_div(common).ok_or(Error::SharesOutOfRange)?);
             ends.push(sum);
         }
         if ends.len() < shares.len() || !(1..=MOST).contains(&sum) {
-            return Err(Error::Shares);
+            return Err(Error::SharesOutOfRange);
         }
         Ok(Self { child: seed.into().child(KeyDomain::Loader(NUMBER)), ends })
     }
@@ -97,7 +97,7 @@ impl Splits {
     ///
     /// # Errors
     ///
-    /// [`Error::BeyondLast`] if an item's number would be 2^64 or more; nothing has been written
+    /// [`Error::PlacesOutOfRange`] if an item's number would be 2^64 or more; nothing has been written
     /// then.
     pub fn fill(&self, stratum: u64, first: u64, out: &mut [u32]) -> Result<(), Error> {
         check_positions(first, out.len())?;
@@ -144,7 +144,7 @@ impl Splits {
     ///
     /// # Errors
     ///
-    /// [`Error::FewItems`] if there are fewer items than parts with a share, and [`Error::Shuffle`]
+    /// [`Error::TooFewItems`] if there are fewer items than parts with a share, and [`Error::Shuffle`]
     /// if there is too little memory.
     ///
     /// # Examples
@@ -162,7 +162,7 @@ impl Splits {
         let items = counts.iter().fold(0_u64, |sum, &count| sum.saturating_add(count));
         let parts = shares.iter().filter(|&&share| share > 0).count() as u64;
         if items < parts {
-            return Err(Error::FewItems { items, parts });
+            return Err(Error::TooFewItems { items, parts });
         }
         let mut dealt = try_with_capacity_u64(items)?;
         dealt.resize(items as usize, 0);

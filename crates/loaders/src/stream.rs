@@ -41,12 +41,12 @@ impl StreamOrder {
     ///
     /// # Errors
     ///
-    /// [`Error::WindowSize`] unless `buffer_size` is from 1 to 2^48.
+    /// [`Error::WindowSizeOutOfRange`] unless `buffer_size` is from 1 to 2^48.
     pub fn new(buffer_size: u64, seed: impl Into<Seed>) -> Result<Self, Error> {
         if (1..=MOST).contains(&buffer_size) {
             Ok(Self { size: buffer_size, seed: seed.into() })
         } else {
-            Err(Error::WindowSize { size: buffer_size, most: MOST })
+            Err(Error::WindowSizeOutOfRange { size: buffer_size, most: MOST })
         }
     }
 
@@ -205,7 +205,7 @@ impl<I: Iterator> StreamShuffle<I> {
     ///
     /// # Errors
     ///
-    /// Those of [`StreamOrder::buffered`] and [`restore`](Self::restore), and [`Error::StreamItem`]
+    /// Those of [`StreamOrder::buffered`] and [`restore`](Self::restore), and [`Error::StreamItemMissing`]
     /// if the iterator begins after an item that was in the buffer, or ends before it.
     pub fn resume(
         mut source: I,
@@ -221,16 +221,16 @@ impl<I: Iterator> StreamShuffle<I> {
         places.resize_with(held.len(), || None);
         let mut at = from;
         for (position, place) in held {
-            let skipped = position.checked_sub(at).ok_or(Error::StreamItem { position })?;
+            let skipped = position.checked_sub(at).ok_or(Error::StreamItemMissing { position })?;
             at = position + 1;
             let item = usize::try_from(skipped).ok().and_then(|skipped| source.nth(skipped));
-            places[place] = Some(item.ok_or(Error::StreamItem { position })?);
+            places[place] = Some(item.ok_or(Error::StreamItemMissing { position })?);
         }
         let next = state.taken.checked_sub(at);
-        let skipped = next.ok_or(Error::StreamItem { position: state.taken })?;
+        let skipped = next.ok_or(Error::StreamItemMissing { position: state.taken })?;
         if let Some(last) = skipped.checked_sub(1) {
             let last = usize::try_from(last).unwrap_or(usize::MAX);
-            source.nth(last).ok_or(Error::StreamItem { position: state.taken - 1 })?;
+            source.nth(last).ok_or(Error::StreamItemMissing { position: state.taken - 1 })?;
         }
         let mut buffer = try_with_capacity(places.len())?;
         buffer.extend(places.into_iter().flatten());
@@ -242,7 +242,7 @@ impl<I: Iterator> StreamShuffle<I> {
     ///
     /// # Errors
     ///
-    /// [`Error::StreamEnd`] if the iterator has an item, and the input of the state had ended.
+    /// [`Error::StreamTooLong`] if the iterator has an item, and the input of the state had ended.
     ///
     /// [`Error::Shuffle`] with [`SavedError::Foreign`] if the state is of another size or seed, or
     /// has been changed, or there are more or fewer items.
@@ -259,7 +259,7 @@ impl<I: Iterator> StreamShuffle<I> {
         }
         let has_ended = taken > 0 && state.held() < order.size;
         if has_ended && source.next().is_some() {
-            return Err(Error::StreamEnd { items: taken });
+            return Err(Error::StreamTooLong { items: taken });
         }
         Ok(Self { buffer, has_ended, emitted, ..Self::new(source, order) })
     }
@@ -384,7 +384,7 @@ impl FromStr for StreamState {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let words = saved::read(text).ok_or(bijective_shuffle::Error::Saved(SavedError::State))?;
+        let words = saved::read(text).ok_or(bijective_shuffle::Error::Saved(SavedError::NotAState))?;
         let [size, epoch, emitted, taken, check] = words;
         Ok(Self { size, epoch, emitted, taken, check })
     }

@@ -261,7 +261,7 @@ fn total(weights: Weights<'_>) -> Result<u64, Error> {
     match u64::try_from(sum) {
         Ok(0) => Err(Error::NoWeight),
         Ok(total) => Ok(total),
-        Err(_) => Err(Error::TotalWeight),
+        Err(_) => Err(Error::TotalWeightTooLarge),
     }
 }
 

@@ -81,7 +81,7 @@ impl Weighted {
     ///
     /// # Errors
     ///
-    /// [`Error::NoWeight`] if no weight is above 0, or [`Error::TotalWeight`] if their sum does not
+    /// [`Error::NoWeight`] if no weight is above 0, or [`Error::TotalWeightTooLarge`] if their sum does not
     /// fit 64 bits; those of [`IntoWeights::into_weights`] and of
     /// [`ItemWeights::read`](crate::ItemWeights::read), or [`Error::WeightsChanged`] if weights are
     /// found to have changed; [`Error::Shuffle`] if there is too little memory.
@@ -162,7 +162,7 @@ impl<T: AsRef<[Entry]>> Weighted<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::BeyondLast`] if a position would be 2^64 or more; nothing has been written then.
+    /// [`Error::PlacesOutOfRange`] if a position would be 2^64 or more; nothing has been written then.
     pub fn fill(&self, first: u64, out: &mut [u64]) -> Result<(), Error> {
         check_positions(first, out.len())?;
         let (law, columns) = (&self.law, self.columns());

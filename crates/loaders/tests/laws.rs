@@ -565,7 +565,7 @@ fn bad_weights_are_named() {
     let weighted = |weights: &[u64]| Weighted::new(weights, 1).err();
     assert_eq!(weighted(&[]), Some(Error::NoWeight));
     assert_eq!(weighted(&[0, 0]), Some(Error::NoWeight));
-    assert_eq!(weighted(&[u64::MAX, 1]), Some(Error::TotalWeight));
+    assert_eq!(weighted(&[u64::MAX, 1]), Some(Error::TotalWeightTooLarge));
     // Of several that are none, the first, also where several threads look.
     let weight = |item, _| if [20_000, 20_001, 60_000].contains(&item) { u64::MAX } else { 1 };
     let bad = Changing { count: 70_000, steady: 0, reads: AtomicU64::new(0), weight };
@@ -591,7 +591,7 @@ fn bad_weights_are_named() {
     assert!(Weighted::from_table(Vec::new(), 1).is_err());
 
     let mixture = |lengths: &[u64], weights: &[u64]| Mixture::new(lengths, weights, 1).err();
-    assert_eq!(mixture(&[1], &[1, 1]), Some(Error::SetCount { sets: 1, weights: 2 }));
+    assert_eq!(mixture(&[1], &[1, 1]), Some(Error::SetCountMismatch { sets: 1, weights: 2 }));
     assert_eq!(mixture(&[1, 0], &[1, 1]), Some(Error::EmptySet { set: 1 }));
     assert_eq!(mixture(&[1, 0], &[1, 0]), None);
     assert_eq!(mixture(&[], &[]), Some(Error::NoWeight));
@@ -601,7 +601,7 @@ fn bad_weights_are_named() {
     assert_eq!(error, Error::ChangeTooEarly { from: 9, last: 10 });
     let mut batches = Batches::new(mixture, Some(1 << 40), BatchOptions::new(1)).unwrap();
     let error = batches.set_epoch(1 << 24).unwrap_err();
-    assert_eq!(error, Error::PositionTooLarge { epoch: 1 << 24, len: 1 << 40 });
+    assert_eq!(error, Error::EpochTooLarge { epoch: 1 << 24, len: 1 << 40 });
     assert_eq!(batches.sampler().epoch(), 0);
 }
 
@@ -621,7 +621,7 @@ fn last_epoch_and_last_position_end_with_an_error() {
     for len in [3, 100_000] {
         let first = u64::MAX - len as u64 + 1;
         let (mut items, mut parts) = (vec![7; len], vec![7; len]);
-        let error = Error::BeyondLast { first: first + 1, count: len as u64 };
+        let error = Error::PlacesOutOfRange { first: first + 1, count: len as u64 };
         assert_eq!(draws.fill(first + 1, &mut items), Err(error.clone()));
         assert_eq!(splits.fill(0, first + 1, &mut parts), Err(error));
         assert!(items.iter().all(|&item| item == 7) && parts.iter().all(|&part| part == 7));

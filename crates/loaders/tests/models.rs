@@ -127,7 +127,7 @@ fn packed_documents_are_those_of_a_list_of_tokens() {
             Ok(packed) => packed,
             Err(error) => {
                 let (total, needed) = (lengths.iter().sum::<u32>().into(), length + overlap);
-                assert_eq!(error, Error::NoSequence { total, needed });
+                assert_eq!(error, Error::TooFewTokens { total, needed });
                 assert!(total < needed);
                 continue;
             }
@@ -420,17 +420,17 @@ fn states_of_other_streams_are_refused() {
     let held = order.buffered(&state).unwrap();
     let (first, last) = (*held.iter().min().unwrap(), *held.iter().max().unwrap());
     let late = StreamShuffle::resume(first + 1..1000, first + 1, order, &state).unwrap_err();
-    assert_eq!(late, Error::StreamItem { position: first });
+    assert_eq!(late, Error::StreamItemMissing { position: first });
     let short = StreamShuffle::resume(0..last, 0, order, &state).unwrap_err();
-    assert_eq!(short, Error::StreamItem { position: last });
+    assert_eq!(short, Error::StreamItemMissing { position: last });
     // What comes after the end would never be given.
     let mut stream = StreamShuffle::new(0..1000, order);
     assert!(stream.nth(994).is_some());
     let (ended, kept) = (stream.state(), stream.buffer().to_vec());
     let long = StreamShuffle::resume(0..1001, 0, order, &ended).unwrap_err();
-    assert_eq!(long, Error::StreamEnd { items: 1000 });
+    assert_eq!(long, Error::StreamTooLong { items: 1000 });
     let long = StreamShuffle::restore(1000..1001, order, &ended, kept.clone()).unwrap_err();
-    assert_eq!(long, Error::StreamEnd { items: 1000 });
+    assert_eq!(long, Error::StreamTooLong { items: 1000 });
     let rest: Vec<u64> = StreamShuffle::resume(0..1000, 0, order, &ended).unwrap().collect();
     assert!(StreamShuffle::restore(1000..1000, order, &ended, kept).unwrap().eq(rest));
     let altered = state.to_string().replacen("-1f4-", "-1f5-", 1);
@@ -518,7 +518,7 @@ fn blocks_are_kept_and_come_once() {
         assert!(blocks.of_node(0, node, nodes).is_err());
     }
     let share = NodeBlocks::new(10, f64::NAN, 1).unwrap_err();
-    assert_eq!(share, Error::KeptShare);
+    assert_eq!(share, Error::KeptShareOutOfRange);
     assert!(NodeBlocks::new(0, 0.5, 1).is_err());
     // More blocks than there is memory for, more nodes, and more blocks than an array can have.
     for (blocks, nodes) in [(1 << 58, 1), (1 << 60, 1 << 55), (u64::MAX, 1), (u64::MAX, u64::MAX)] {
@@ -538,19 +538,19 @@ fn blocks_are_kept_and_come_once() {
 fn bad_lengths_of_sequences_are_named() {
     let packed = |lengths: &[u32], length, overlap| Packed::new(lengths, length, overlap, 1).err();
     for (length, overlap) in [(0, 0), (4, 5), (1 << 33, 0)] {
-        let error = Error::SequenceLength { length, overlap };
+        let error = Error::SequenceLengthOutOfRange { length, overlap };
         assert_eq!(packed(&[100], length, overlap), Some(error));
     }
-    let error = Error::NoSequence { total: 7, needed: 9 };
+    let error = Error::TooFewTokens { total: 7, needed: 9 };
     assert_eq!(packed(&[3, 4], 8, 1), Some(error));
-    let error = Error::NoSequence { total: 0, needed: 1 };
+    let error = Error::TooFewTokens { total: 0, needed: 1 };
     assert_eq!(packed(&[], 1, 0), Some(error));
     let huge = Packed::new((4, |_| 1 << 61), 8, 0, 1).unwrap_err();
-    assert_eq!(huge, Error::TotalLength);
+    assert_eq!(huge, Error::TotalLengthTooLarge);
 
     let lengths = |lengths: &[u32], most, window| Lengths::new(lengths, most, window, 1).err();
     for window in [0, 65_537] {
-        let error = Error::WindowSize { size: window as u64, most: 65_536 };
+        let error = Error::WindowSizeOutOfRange { size: window as u64, most: 65_536 };
         assert_eq!(lengths(&[1], 8, window), Some(error));
     }
     let error = Error::ItemTooLong { item: 1, length: 9, most: 8 };
@@ -563,7 +563,7 @@ fn bad_lengths_of_sequences_are_named() {
 
     let batches = Lengths::new(vec![1_u32; 100], 10, 100, 1).unwrap();
     let error = Batches::new(&batches, Some(11), BatchOptions::new(1)).unwrap_err();
-    assert_eq!(error, Error::EpochLength { asked: 11, has: 10 });
+    assert_eq!(error, Error::EpochLengthMismatch { asked: 11, has: 10 });
     let other = Lengths::new(vec![1_u32; 100], 11, 100, 1).unwrap();
     let state = Batches::new(&batches, Some(10), BatchOptions::new(1)).unwrap().state();
     let error = Batches::new(&other, None, BatchOptions::new(1)).unwrap().resume(&state);

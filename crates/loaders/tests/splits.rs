@@ -36,7 +36,7 @@ fn splits_are_exact_and_do_not_move() {
         let splits = match Splits::new(&shares, case) {
             Ok(splits) => splits,
             Err(error) => {
-                assert_eq!(error, Error::Shares);
+                assert_eq!(error, Error::SharesOutOfRange);
                 assert_eq!(shares.iter().sum::<u64>(), 0);
                 continue;
             }
@@ -110,7 +110,7 @@ fn whole_sets_are_dealt_by_counts() {
         let splits = Splits::new(&shares, case).unwrap();
         let dealt = match splits.deal(&counts) {
             Err(error) => {
-                assert_eq!(error, Error::FewItems { items, parts: with_share });
+                assert_eq!(error, Error::TooFewItems { items, parts: with_share });
                 assert!(items < with_share);
                 continue;
             }

@@ -3,7 +3,7 @@
 use core::fmt;
 
 /// Why an array was not shuffled. All ranks get the same error, and all items are unchanged, except
-/// after [`Mpi`](Self::Mpi).
+/// after [`Mpi`](Self::MpiFailed).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MpiShuffleError {
@@ -28,7 +28,7 @@ pub enum MpiShuffleError {
     InterCommunicator,
     /// A call of the MPI library failed. The other ranks may get no error, and wait, and items may
     /// have moved: the program should end with `MPI_Abort`, which is also what MPI does by default.
-    Mpi {
+    MpiFailed {
         /// The function.
         call: &'static str,
         /// The code that it returned.
@@ -93,7 +93,7 @@ impl fmt::Display for MpiShuffleError {
             Self::InterCommunicator => {
                 f.write_str("an inter-communicator was given: only one group can hold an array")
             }
-            Self::Mpi { call, code, message } => write!(f, "{call} returned {code}: {message}"),
+            Self::MpiFailed { call, code, message } => write!(f, "{call} returned {code}: {message}"),
         }
     }
 }

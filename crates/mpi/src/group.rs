@@ -408,7 +408,7 @@ impl ItemType {
 
     /// The type of items of this number of bytes, at least one.
     pub(crate) fn of_bytes(bytes: usize) -> Result<Self, MpiShuffleError> {
-        let bytes = c_int::try_from(bytes).map_err(|_| MpiShuffleError::Mpi {
+        let bytes = c_int::try_from(bytes).map_err(|_| MpiShuffleError::MpiFailed {
             call: "MPI_Type_contiguous",
             code: ffi::MPI_ERR_COUNT as i32,
             message: "an item has 2^31 bytes or more".into(),
@@ -474,5 +474,5 @@ pub(crate) fn check(call: &'static str, code: c_int) -> Result<(), MpiShuffleErr
     unsafe { ffi::MPI_Error_string(code, text.as_mut_ptr(), &mut length) };
     let length = usize::try_from(length).unwrap_or(0).min(text.len());
     let bytes: Vec<u8> = text[..length].iter().map(|&byte| byte as u8).collect();
-    Err(MpiShuffleError::Mpi { call, code, message: String::from_utf8_lossy(&bytes).into_owned() })
+    Err(MpiShuffleError::MpiFailed { call, code, message: String::from_utf8_lossy(&bytes).into_owned() })
 }

@@ -108,7 +108,7 @@ impl Spread {
     /// [`MpiShuffleError::Disagreement`] if the ranks have different permutations,
     /// [`MpiShuffleError::LengthMismatch`] if it is not as long as the array,
     /// [`MpiShuffleError::RankFailed`] if there is no memory or the bijection breaks its
-    /// requirements, and [`MpiShuffleError::Mpi`].
+    /// requirements, and [`MpiShuffleError::MpiFailed`].
     pub fn plan<'a, B: Bijection>(
         &'a mut self,
         p: &'a Permutation<B>,

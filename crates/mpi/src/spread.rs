@@ -65,7 +65,7 @@ impl Spread {
     ///
     /// [`MpiShuffleError::Disagreement`] if the ranks call other functions or were built with other
     /// versions, [`MpiShuffleError::RankFailed`] if there are 2^64 items or more,
-    /// [`MpiShuffleError::InterCommunicator`], and [`MpiShuffleError::Mpi`].
+    /// [`MpiShuffleError::InterCommunicator`], and [`MpiShuffleError::MpiFailed`].
     pub fn new(communicator: &impl Communicator, items: usize) -> Result<Self, MpiShuffleError> {
         Self::between(communicator, items, items)
     }

@@ -105,9 +105,9 @@ impl Context {
         let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let message = error.to_string();
         match lost {
-            Some(message) => WgpuError::Lost { message },
-            None if message.to_lowercase().contains("lost") => WgpuError::Lost { message },
-            None => WgpuError::Driver { during, message },
+            Some(message) => WgpuError::DeviceLost { message },
+            None if message.to_lowercase().contains("lost") => WgpuError::DeviceLost { message },
+            None => WgpuError::DriverFailed { during, message },
         }
     }
 
@@ -187,8 +187,8 @@ impl Context {
             }))
         });
         let kernel = match compiled {
-            Err(WgpuError::Driver { message, .. }) if !is_own => {
-                return Err(WgpuError::Compile { log: message });
+            Err(WgpuError::DriverFailed { message, .. }) if !is_own => {
+                return Err(WgpuError::CompileFailed { log: message });
             }
             compiled => compiled?,
         };

@@ -76,7 +76,7 @@ impl Wgpu {
     /// With the feature `SUBGROUP` and the adapter's limits it is faster.
     ///
     /// A device tells one listener only that it is lost, which is left to the program. Here the
-    /// loss then shows as [`WgpuError::Driver`].
+    /// loss then shows as [`WgpuError::DriverFailed`].
     pub fn on_device(device: wgpu::Device, queue: wgpu::Queue) -> Self {
         Self { context: Arc::new(Context::standard(device, queue)) }
     }
@@ -113,7 +113,7 @@ impl Wgpu {
     ///
     /// # Errors
     ///
-    /// [`WgpuError::Items`] with
+    /// [`WgpuError::Shuffle`] with
     /// [`LengthExceedsDomain`](bijective_shuffle::Error::LengthExceedsDomain) or, for a
     /// [`WgslSource`], [`NotABijection`](bijective_shuffle::Error::NotABijection); otherwise any
     /// but [`NoAdapter`](WgpuError::NoAdapter) and [`NoDevice`](WgpuError::NoDevice). After an

@@ -21,7 +21,7 @@ pub enum WgpuError {
         message: String,
     },
     /// The device was lost or destroyed. Everything that was made with it is unusable.
-    Lost {
+    DeviceLost {
         /// What the driver says.
         message: String,
     },
@@ -31,7 +31,7 @@ pub enum WgpuError {
         what: &'static str,
     },
     /// A limit of the device is exceeded.
-    Limit {
+    LimitExceeded {
         /// What exceeds it.
         what: &'static str,
         /// The size asked for.
@@ -42,25 +42,25 @@ pub enum WgpuError {
     /// The bijection cannot be written in WGSL.
     Wgsl(WgslError),
     /// The text of a [`WgslSource`](crate::WgslSource) does not compile.
-    Compile {
+    CompileFailed {
         /// The compiler's log.
         log: String,
     },
     /// A buffer cannot serve as what it was given for.
-    Buffer {
+    UnsuitableBuffer {
         /// What is wrong with it, and what to do.
         fault: &'static str,
     },
     /// Two arrays of one call share memory.
-    Overlap {
+    ArraysOverlap {
         /// Which of the arrays, by their numbers from 0 on.
         arrays: [usize; 2],
     },
     /// The length does not fit the bijection, or the map is not a bijection, or the host has too
     /// little memory.
-    Items(bijective_shuffle::Error),
+    Shuffle(bijective_shuffle::Error),
     /// wgpu or the driver failed.
-    Driver {
+    DriverFailed {
         /// What was being done.
         during: &'static str,
         /// What wgpu says.
@@ -78,13 +78,13 @@ impl fmt::Display for WgpuError {
             Self::NoDevice { message } => {
                 write!(f, "the GPU cannot be opened ({message}): use the CPU's engine")
             }
-            Self::Lost { message } => {
+            Self::DeviceLost { message } => {
                 write!(f, "the GPU's device is lost ({message}): open another")
             }
             Self::OutOfMemory { what } => {
                 write!(f, "the GPU does not have enough memory for {what}: shuffle fewer items")
             }
-            Self::Limit { what, asked, most } => {
+            Self::LimitExceeded { what, asked, most } => {
                 write!(
                     f,
                     "{asked} {what} exceed the limit of {most}: shuffle fewer items, or open the \
@@ -92,14 +92,14 @@ impl fmt::Display for WgpuError {
                 )
             }
             Self::Wgsl(error) => error.fmt(f),
-            Self::Compile { log } => write!(f, "the text in WGSL does not compile:\n{log}"),
-            Self::Buffer { fault } => f.write_str(fault),
-            Self::Overlap { arrays: [first, second] } => write!(
+            Self::CompileFailed { log } => write!(f, "the text in WGSL does not compile:\n{log}"),
+            Self::UnsuitableBuffer { fault } => f.write_str(fault),
+            Self::ArraysOverlap { arrays: [first, second] } => write!(
                 f,
                 "arrays {first} and {second} share memory: give slices that do not overlap"
             ),
-            Self::Items(error) => error.fmt(f),
-            Self::Driver { during, message } => write!(f, "the GPU failed to {during}: {message}"),
+            Self::Shuffle(error) => error.fmt(f),
+            Self::DriverFailed { during, message } => write!(f, "the GPU failed to {during}: {message}"),
         }
     }
 }
@@ -107,7 +107,7 @@ impl fmt::Display for WgpuError {
 impl std::error::Error for WgpuError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Items(error) => Some(error),
+            Self::Shuffle(error) => Some(error),
             Self::Wgsl(error) => Some(error),
             _ => None,
         }
@@ -116,7 +116,7 @@ impl std::error::Error for WgpuError {
 
 impl From<bijective_shuffle::Error> for WgpuError {
     fn from(error: bijective_shuffle::Error) -> Self {
-        Self::Items(error)
+        Self::Shuffle(error)
     }
 }
 
@@ -128,6 +128,6 @@ impl From<WgslError> for WgpuError {
 
 impl From<Excess> for WgpuError {
     fn from(Excess { what, asked, most }: Excess) -> Self {
-        Self::Limit { what, asked, most }
+        Self::LimitExceeded { what, asked, most }
     }
 }

@@ -38,11 +38,11 @@ use bijective_shuffle_wgsl::{AsWgsl, WgslSource};
 ///
 /// # Errors
 ///
-/// All methods return [`WgpuError::Items`] with
+/// All methods return [`WgpuError::Shuffle`] with
 /// [`LengthExceedsDomain`](Error::LengthExceedsDomain), [`WgpuError::Wgsl`],
-/// [`WgpuError::Compile`], [`WgpuError::Buffer`] for a slice that is too short, not aligned or
-/// without a usage, [`WgpuError::Overlap`] for arrays that share memory, [`WgpuError::Limit`], and
-/// [`WgpuError::OutOfMemory`] and [`WgpuError::Driver`] for what the workspace itself makes. After
+/// [`WgpuError::CompileFailed`], [`WgpuError::UnsuitableBuffer`] for a slice that is too short, not aligned or
+/// without a usage, [`WgpuError::ArraysOverlap`] for arrays that share memory, [`WgpuError::LimitExceeded`], and
+/// [`WgpuError::OutOfMemory`] and [`WgpuError::DriverFailed`] for what the workspace itself makes. After
 /// an error of a call nothing of it is to be submitted: drop the encoder.
 ///
 /// # Examples
@@ -104,7 +104,7 @@ fn check_apart(len: u32, arrays: &[(BufferSlice<'_>, u32)]) -> Result<(), WgpuEr
         for (first, array) in arrays[..second].iter().enumerate() {
             let ((start, end), (from, to)) = (ends(array), ends(other));
             if array.0.buffer() == other.0.buffer() && start.max(from) < end.min(to) {
-                return Err(WgpuError::Overlap { arrays: [first, second] });
+                return Err(WgpuError::ArraysOverlap { arrays: [first, second] });
             }
         }
     }
@@ -228,7 +228,7 @@ impl WgpuWorkspace {
         }
         if from.buffer() == into.buffer() {
             let fault = "both arrays are in one buffer, which WebGPU does not allow: use two";
-            return Err(WgpuError::Buffer { fault });
+            return Err(WgpuError::UnsuitableBuffer { fault });
         }
         let source = bijection.as_wgsl()?;
         let (job, bytes) = (job(&source, len)?, bytes_of(len, item_bytes));
@@ -256,7 +256,7 @@ impl WgpuWorkspace {
             if !slice.buffer().usage().contains(BufferUsages::COPY_SRC | BufferUsages::COPY_DST) {
                 let fault = "a shuffle in place copies the array: create its buffer with the usages \
                              COPY_SRC and COPY_DST";
-                return Err(WgpuError::Buffer { fault });
+                return Err(WgpuError::UnsuitableBuffer { fault });
             }
         }
         check_apart(len, arrays)?;
@@ -294,7 +294,7 @@ impl WgpuWorkspace {
             let size = wgpu::BufferSize::new(size);
             return Ok(BufferBinding { buffer: slice.buffer(), offset: slice.offset(), size });
         };
-        Err(WgpuError::Buffer { fault })
+        Err(WgpuError::UnsuitableBuffer { fault })
     }
 
     /// Records the move of items of any size.
@@ -425,7 +425,7 @@ impl WgpuWorkspace {
         // All memory is there before anything is recorded.
         let is_ours = |place| array_of(place).is_none() && place != KernelMemory::Launches;
         match self.reserve(&launches, is_ours) {
-            Err(WgpuError::OutOfMemory { .. } | WgpuError::Limit { .. }) => {
+            Err(WgpuError::OutOfMemory { .. } | WgpuError::LimitExceeded { .. }) => {
                 self.memory.retain(|place, _| !place.is_for_buckets());
                 launches = plan(&context.planner.without_buckets())?;
                 self.reserve(&launches, is_ours)?;

@@ -33,7 +33,7 @@ back_ends! {
 /// What the library's engines return. No law asks for more than a GPU has.
 fn of_items(error: WgpuError) -> Error {
     match error {
-        WgpuError::Items(error) => error,
+        WgpuError::Shuffle(error) => error,
         other => panic!("{other}"),
     }
 }

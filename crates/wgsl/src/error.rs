@@ -7,7 +7,7 @@ use core::fmt;
 #[non_exhaustive]
 pub enum WgslError {
     /// The bijection has no text in WGSL.
-    NoText {
+    NoSource {
         /// The family of the library that has none, if it is one.
         family: Option<String>,
     },
@@ -21,12 +21,12 @@ pub enum WgslError {
 impl fmt::Display for WgslError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoText { family: Some(name) } => write!(
+            Self::NoSource { family: Some(name) } => write!(
                 f,
                 "{name} has no text in WGSL: give a `WgslSource`, choose another family, or use the \
                  CPU"
             ),
-            Self::NoText { family: None } => f.write_str(
+            Self::NoSource { family: None } => f.write_str(
                 "the bijection has no text in WGSL: give a `WgslSource`, choose a family of the \
                  library (a `Table` of at most 256 points has a text), or use the CPU",
             ),

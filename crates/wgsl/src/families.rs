@@ -17,7 +17,7 @@ use crate::error::WgslError;
 ///
 /// # Errors
 ///
-/// [`WgslError::NoText`] of the first part that has none, and [`WgslError::DomainTooWide`] of the
+/// [`WgslError::NoSource`] of the first part that has none, and [`WgslError::DomainTooWide`] of the
 /// first that is too wide.
 pub(crate) fn translate(
     bijection: &BijectionView<'_>,
@@ -79,7 +79,7 @@ impl Writer {
             ("CycleWalk", &[inner]) => self.cycle_walk(form, inner),
             _ => None,
         };
-        written.ok_or_else(|| WgslError::NoText { family: family.map(str::to_owned) })
+        written.ok_or_else(|| WgslError::NoSource { family: family.map(str::to_owned) })
     }
 
     /// Adds a vector of keys; returns the expression that reads it.

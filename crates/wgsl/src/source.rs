@@ -77,7 +77,7 @@ impl WgslSource {
     ///
     /// # Errors
     ///
-    /// [`WgslError::NoText`] for any other, and [`WgslError::DomainTooWide`] if it or a part of it
+    /// [`WgslError::NoSource`] for any other, and [`WgslError::DomainTooWide`] if it or a part of it
     /// has more than `2^32` points.
     ///
     /// # Examples
@@ -95,7 +95,7 @@ impl WgslSource {
         let form = EngineForm::of(bijection.uncompacted().unwrap_or(bijection));
         let wide = form.last();
         let last = u32::try_from(wide).map_err(|_| WgslError::DomainTooWide { last: wide })?;
-        let source = form.device_source().ok_or(WgslError::NoText { family: None })?;
+        let source = form.device_source().ok_or(WgslError::NoSource { family: None })?;
         Ok(Self { is_trusted: form.is_trusted(), ..Self::of_family(last, &source)? })
     }
 

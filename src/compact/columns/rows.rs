@@ -39,7 +39,7 @@ impl<'a, T> Rows<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`ViewError::NotWhole`](crate::error::ViewError::NotWhole) if the width is 0, or does not
+    /// [`ViewError::NotWholeRows`](crate::error::ViewError::NotWholeRows) if the width is 0, or does not
     /// divide the length of the slice.
     ///
     /// # Examples
@@ -53,14 +53,14 @@ impl<'a, T> Rows<'a, T> {
     /// let mut matrix = [0_u8; 12];
     /// assert!(Rows::new(&mut matrix, 3).is_ok());
     /// let error = Rows::new(&mut matrix, 5).unwrap_err();
-    /// assert_eq!(error, Error::View(ViewError::NotWhole { len: 5, actual: 12 }));
+    /// assert_eq!(error, Error::View(ViewError::NotWholeRows { len: 5, actual: 12 }));
     /// ```
     pub fn new(items: &'a mut [T], width: usize) -> Result<Self, Error> {
         if items.len().checked_rem(width) == Some(0) {
             return Ok(Self { items, width });
         }
         let (len, actual) = (width as u64, items.len() as u64);
-        Err(Error::View(ViewError::NotWhole { len, actual }))
+        Err(Error::View(ViewError::NotWholeRows { len, actual }))
     }
 
     pub(crate) fn into_parts(self) -> (&'a mut [T], usize) {

@@ -30,9 +30,9 @@ impl CudaWorkspace {
     /// [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge) beyond 64 KiB;
     /// [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice);
     /// [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide) if a launch would have
-    /// 2^31 blocks or more; [`GpuError::Compile`](crate::error::GpuError::Compile);
+    /// 2^31 blocks or more; [`GpuError::CompileFailed`](crate::error::GpuError::CompileFailed);
     /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if the kernel cannot be
-    /// loaded; [`GpuError::Driver`](crate::error::GpuError::Driver). Nothing has been written then,
+    /// loaded; [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed). Nothing has been written then,
     /// except perhaps after the last of these.
     ///
     /// # Examples

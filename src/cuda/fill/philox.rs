@@ -101,8 +101,8 @@ macro_rules! philox_fills {
         /// # Errors
         ///
         /// [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice),
-        /// [`GpuError::Compile`](crate::error::GpuError::Compile),
-        /// [`GpuError::Driver`](crate::error::GpuError::Driver). After an error the generator's
+        /// [`GpuError::CompileFailed`](crate::error::GpuError::CompileFailed),
+        /// [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed). After an error the generator's
         /// position is unchanged.
         pub fn $name<const ROUNDS: usize>(
             &self,

@@ -28,8 +28,8 @@ macro_rules! stream_fills {
         /// # Errors
         ///
         /// [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice),
-        /// [`GpuError::Compile`](crate::error::GpuError::Compile),
-        /// [`GpuError::Driver`](crate::error::GpuError::Driver).
+        /// [`GpuError::CompileFailed`](crate::error::GpuError::CompileFailed),
+        /// [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
         pub fn $name(&mut self, out: &mut impl DeviceArrayMut<$number>) -> Result<(), Error> {
             self.fill::<$kind>(out)
         }
@@ -98,7 +98,7 @@ impl<G: DeviceGenerator> CudaStreams<G> {
     ///
     /// [`Error::OutOfMemory`] if the host has no memory for a copy of the states,
     /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory),
-    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
+    /// [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
     pub fn new(cuda: &Cuda, streams: &Streams<G>) -> Result<Self, Error> {
         // Memory that is allocated during a capture belongs to the graph, and exists only while it
         // runs.
@@ -126,7 +126,7 @@ impl<G: DeviceGenerator> CudaStreams<G> {
     /// # Errors
     ///
     /// [`Error::OutOfMemory`] if the host has no memory for the states,
-    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
+    /// [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
     pub fn to_streams(&self) -> Result<Streams<G>, Error> {
         let layout = StateLayout::new::<G>(self.len);
         let mut states = layout.room()?;

@@ -110,18 +110,18 @@ impl CudaGroup {
     /// long as it runs: to what the driver allocates in their contexts, and to the memory pool from
     /// which the driver now takes their stream-ordered allocations, as cudarc's are. Slices that
     /// come from another pool are out of reach: moving them fails with a
-    /// [`GpuError::Driver`](crate::error::GpuError::Driver), and the contexts cannot be used any
+    /// [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed), and the contexts cannot be used any
     /// more.
     ///
     /// # Errors
     ///
-    /// [`GpuError::GroupSize`](crate::error::GpuError::GroupSize) if there are no engines, or more
+    /// [`GpuError::GroupSizeOutOfRange`](crate::error::GpuError::GroupSizeOutOfRange) if there are no engines, or more
     /// than 16; [`GpuError::NoPeerAccess`](crate::error::GpuError::NoPeerAccess) if the memory of
-    /// one GPU is out of another's reach; [`GpuError::Driver`](crate::error::GpuError::Driver).
+    /// one GPU is out of another's reach; [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
     pub fn new(engines: &[Cuda]) -> Result<Self, Error> {
         let Some(first) = engines.first().filter(|_| engines.len() <= MOST_MEMBERS) else {
             let (members, most) = (engines.len(), MOST_MEMBERS);
-            return Err(GpuError::GroupSize { members, most }.into());
+            return Err(GpuError::GroupSizeOutOfRange { members, most }.into());
         };
         let (members, strategy) = (Members::new(first, engines)?, first.strategy);
         Ok(Self { members, strategy, indexes: Memory::new() })
@@ -173,7 +173,7 @@ impl CudaGroup {
     ///
     /// # Errors
     ///
-    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
+    /// [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
     pub fn synchronize(&self) -> Result<(), Error> {
         self.members.synchronize()
     }
@@ -185,7 +185,7 @@ impl CudaGroup {
     ///
     /// # Errors
     ///
-    /// * [`GpuError::Members`](crate::error::GpuError::Members) if there is not one slice for each
+    /// * [`GpuError::SliceCountMismatch`](crate::error::GpuError::SliceCountMismatch) if there is not one slice for each
     ///   member, and [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice) if a slice is
     ///   in another context than its member.
     /// * [`Error::LengthMismatch`] if the arrays have different lengths, and
@@ -194,15 +194,15 @@ impl CudaGroup {
     /// * [`Error::BackendUnavailable`] if NVRTC is not found, since the crate has no compiled
     ///   kernels for groups; nothing was moved.
     /// * [`GpuError::NoSource`](crate::error::GpuError::NoSource),
-    ///   [`GpuError::Params`](crate::error::GpuError::Params),
-    ///   [`GpuError::Compile`](crate::error::GpuError::Compile),
+    ///   [`GpuError::ParamsTooLarge`](crate::error::GpuError::ParamsTooLarge),
+    ///   [`GpuError::CompileFailed`](crate::error::GpuError::CompileFailed),
     ///   [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge),
     ///   [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide),
     ///   [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if a member has too little
     ///   memory for the strategy, and with [`Auto`](CudaStrategy::Auto) also for the
-    ///   direct one, and [`GpuError::Captured`](crate::error::GpuError::Captured) if a stream is
+    ///   direct one, and [`GpuError::StreamCaptured`](crate::error::GpuError::StreamCaptured) if a stream is
     ///   being captured in a graph, which a group does not support; nothing was moved.
-    /// * [`GpuError::Driver`](crate::error::GpuError::Driver).
+    /// * [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
     pub fn shuffle_into<'o, T: DeviceRepr>(
         &mut self,
         order: impl Into<Order<'o>>,

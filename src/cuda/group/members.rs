@@ -98,7 +98,7 @@ impl Members {
     ) -> Result<(), Error> {
         if slices.len() != self.all.len() {
             let (members, slices) = (self.all.len(), slices.len());
-            return Err(GpuError::Members { members, slices }.into());
+            return Err(GpuError::SliceCountMismatch { members, slices }.into());
         }
         let mut pairs = self.all.iter().zip(slices);
         pairs.try_for_each(|(member, slice)| check_device(&member.stream, slice))

@@ -18,7 +18,7 @@ use crate::error::GpuError;
 /// # Errors
 ///
 /// [`GpuError::NoPeerAccess`](crate::error::GpuError::NoPeerAccess) if the devices have no way to
-/// each other's memory, and [`GpuError::Driver`](crate::error::GpuError::Driver).
+/// each other's memory, and [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
 pub(super) fn allow(from: &Arc<CudaContext>, to: &Arc<CudaContext>) -> Result<(), Error> {
     if from == to {
         return Ok(());
@@ -53,7 +53,7 @@ fn allow_pool(from: &CudaContext, to: &CudaContext) -> Result<(), Error> {
 ///
 /// # Errors
 ///
-/// [`GpuError::Driver`](crate::error::GpuError::Driver).
+/// [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
 pub(super) fn open_pool(to: &CudaContext) -> Result<(), Error> {
     let failed = |error| failed(error, "ask for access to a peer");
     if !to.has_async_alloc() {

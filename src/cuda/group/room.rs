@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn want_of_memory_is_an_error_or_none_and_others_are_reported() {
-        let failed = Error::Gpu(GpuError::Driver { code: 700, during: "a test" });
+        let failed = Error::Gpu(GpuError::DriverFailed { code: 700, during: "a test" });
         for may_fail in [true, false] {
             let mut members =
                 GivenRoom { answer: Err(failed.clone()), ..GivenRoom::new(u64::MAX, true) };

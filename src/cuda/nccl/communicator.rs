@@ -34,8 +34,8 @@ impl Communicator {
     /// [`Error::BackendUnavailable`] if there is no NCCL; [`Error::NoSuchRank`];
     /// [`GpuError::TimedOut`](crate::error::GpuError::TimedOut) if the other ranks do not join
     /// within the time limit; [`GpuError::PeerLost`](crate::error::GpuError::PeerLost),
-    /// [`GpuError::Nccl`](crate::error::GpuError::Nccl),
-    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
+    /// [`GpuError::NcclFailed`](crate::error::GpuError::NcclFailed),
+    /// [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
     pub(in crate::cuda) fn new(
         stream: &Arc<CudaStream>,
         id: &NcclId,

@@ -52,7 +52,7 @@ impl NcclId {
     /// # Errors
     ///
     /// [`Error::BackendUnavailable`] if there is no NCCL or only one that is too old,
-    /// [`GpuError::Nccl`] if it fails, for instance because it finds no network.
+    /// [`GpuError::NcclFailed`] if it fails, for instance because it finds no network.
     pub fn new() -> Result<Self, Error> {
         Self::made_by(Nccl::get().map_err(Error::no_cuda)?)
     }
@@ -63,7 +63,7 @@ impl NcclId {
         // size, and an id may have any bytes.
         match unsafe { (nccl.unique_id)(&mut id) } {
             SUCCESS => Ok(Self { id }),
-            code => Err(GpuError::Nccl { code: code as u32, during: "make an id" }.into()),
+            code => Err(GpuError::NcclFailed { code: code as u32, during: "make an id" }.into()),
         }
     }
 

@@ -73,7 +73,7 @@ impl Link {
     /// # Errors
     ///
     /// [`Error::NoSuchRank`]; [`GpuError::TimedOut`] if the others do not join within the limit;
-    /// [`GpuError::PeerLost`], [`GpuError::Nccl`].
+    /// [`GpuError::PeerLost`], [`GpuError::NcclFailed`].
     pub(super) fn new(
         nccl: &'static Nccl,
         id: &NcclId,
@@ -237,7 +237,7 @@ impl Link {
     ///
     /// # Errors
     ///
-    /// [`GpuError::PeerLost`], [`GpuError::Nccl`].
+    /// [`GpuError::PeerLost`], [`GpuError::NcclFailed`].
     pub(super) fn check(&self) -> Result<(), Error> {
         self.call(|handle| self.is_idle(handle, "stay in touch with the other ranks").map(drop))
     }
@@ -383,7 +383,7 @@ fn has_failed(code: c_int) -> bool {
 fn failure(rank: usize, code: c_int, during: &'static str) -> Error {
     match code {
         REMOTE_ERROR => GpuError::PeerLost { own_rank: rank, during }.into(),
-        code => GpuError::Nccl { code: code as u32, during }.into(),
+        code => GpuError::NcclFailed { code: code as u32, during }.into(),
     }
 }
 

@@ -55,7 +55,7 @@ fn gpu<T: std::fmt::Debug>(result: Result<T, Error>) -> GpuError {
 
 fn nccl_error<T: std::fmt::Debug>(result: Result<T, Error>) -> u32 {
     match gpu(result) {
-        GpuError::Nccl { code, .. } => code,
+        GpuError::NcclFailed { code, .. } => code,
         other => panic!("{other:?}"),
     }
 }
@@ -308,7 +308,7 @@ fn a_stream_that_does_not_finish_is_waited_for_until_the_limit() {
 fn a_stream_that_fails_ends_the_communicator() {
     let Some(fake) = Fake::new() else { return };
     let link = join(&fake, LONG).unwrap();
-    let failed = || Err(GpuError::Driver { code: 700, during: "wait for a stream" }.into());
+    let failed = || Err(GpuError::DriverFailed { code: 700, during: "wait for a stream" }.into());
     assert_eq!(link.wait(failed), failed().map(|_: bool| ()));
     assert_eq!(link.check(), failed().map(|_: bool| ()));
     assert_eq!(fake.log().last().unwrap(), "abort");

@@ -58,7 +58,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::BackendUnavailable`], [`GpuError::Driver`](crate::error::GpuError::Driver).
+    /// [`Error::BackendUnavailable`], [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
     pub(crate) fn of(context: &Arc<CudaContext>) -> Result<Arc<Self>, Error> {
         static DEVICES: Mutex<Vec<Arc<Device>>> = Mutex::new(Vec::new());
         let mut devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -74,7 +74,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::BackendUnavailable`], [`GpuError::Driver`](crate::error::GpuError::Driver).
+    /// [`Error::BackendUnavailable`], [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
     pub(crate) fn number(ordinal: usize) -> Result<Arc<Self>, Error> {
         let count = probe::driver().map_err(Error::no_cuda)?.devices;
         if ordinal >= count {
@@ -129,8 +129,8 @@ impl Device {
     /// # Errors
     ///
     /// [`Error::BackendUnavailable`] if the compiler is needed and there is none,
-    /// [`GpuError::Compile`](crate::error::GpuError::Compile),
-    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
+    /// [`GpuError::CompileFailed`](crate::error::GpuError::CompileFailed),
+    /// [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
     pub(crate) fn kernel(&self, program: &Program) -> Result<Arc<LoadedKernel>, Error> {
         let kernels = || self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kernel) = kernels().get(program) {
@@ -147,7 +147,7 @@ impl Device {
             match load(&image) {
                 // The driver is older than the compiler that made the image, or lacks the compiler
                 // of PTX.
-                Err(Error::Gpu(GpuError::Driver { code, .. }))
+                Err(Error::Gpu(GpuError::DriverFailed { code, .. }))
                     if REFUSED.iter().any(|&refused| refused as u32 == code) => {}
                 loaded => return loaded,
             }
@@ -159,7 +159,7 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::BackendUnavailable`], [`GpuError::Compile`](crate::error::GpuError::Compile).
+    /// [`Error::BackendUnavailable`], [`GpuError::CompileFailed`](crate::error::GpuError::CompileFailed).
     pub(crate) fn image(&self, program: &Program) -> Result<Arc<[u8]>, Error> {
         let folder = self.folder.lock().unwrap_or_else(PoisonError::into_inner).clone();
         program.image(target(self.architecture)?, folder.as_deref())

@@ -82,9 +82,9 @@ impl Executor {
     ///
     /// # Errors
     ///
-    /// [`GpuError::Captured`](crate::error::GpuError::Captured) if the stream is being captured and
+    /// [`GpuError::StreamCaptured`](crate::error::GpuError::StreamCaptured) if the stream is being captured and
     /// the engine was not made by `with_capture`;
-    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
+    /// [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
     pub(crate) fn enter(&mut self) -> Result<(), Error> {
         let is_captured = enter(&self.stream, self.may_be_captured)?;
         self.keep_if(is_captured);
@@ -441,7 +441,7 @@ mod tests {
         }
         // More was refused, which says nothing of this.
         assert_eq!(passes(60, 101, false, 0), Ok(false));
-        let error = Error::Gpu(GpuError::Captured);
+        let error = Error::Gpu(GpuError::StreamCaptured);
         let asked = Wanted { bytes: 100, lacking: 1 };
         assert_eq!(asked.is_passed_over(u64::MAX, || Err(error.clone()), |_| true), Err(error));
     }

@@ -64,7 +64,7 @@ pub(super) fn is_captured(stream: &CudaStream) -> Result<bool, Error> {
 fn check_not_captured(stream: &CudaStream) -> Result<(), Error> {
     if is_captured(stream)? {
         let during = "reserve memory in a capture";
-        return Err(GpuError::Driver { code: CAPTURE_UNSUPPORTED, during }.into());
+        return Err(GpuError::DriverFailed { code: CAPTURE_UNSUPPORTED, during }.into());
     }
     Ok(())
 }
@@ -117,7 +117,7 @@ impl Memory {
     /// # Errors
     ///
     /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory),
-    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
+    /// [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
     pub(crate) fn room(
         &mut self,
         stream: &Arc<CudaStream>,

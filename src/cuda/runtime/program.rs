@@ -242,7 +242,7 @@ pub(crate) fn compile(text: &str, name: &str, target: CompiledTo) -> Result<Vec<
     let nvrtc = Nvrtc::get().map_err(Error::no_cuda)?;
     nvrtc
         .compile(text, target)
-        .map_err(|log| Error::Gpu(GpuError::Compile { type_name: name.into(), log }))
+        .map_err(|log| Error::Gpu(GpuError::CompileFailed { type_name: name.into(), log }))
 }
 
 /// An image's length and its hash.

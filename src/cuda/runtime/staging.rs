@@ -64,7 +64,7 @@ impl PinnedPair {
     /// # Errors
     ///
     /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory),
-    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
+    /// [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
     pub(crate) fn new(stream: &Arc<CudaStream>) -> Result<Self, Error> {
         let pieces = [PinnedPiece::new(stream)?, PinnedPiece::new(stream)?];
         Ok(Self { stream: stream.clone(), pieces })

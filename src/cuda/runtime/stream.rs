@@ -15,7 +15,7 @@ pub(crate) fn failed(error: DriverError, during: &'static str) -> Error {
     let code = error.0 as u32;
     match code {
         2 => Error::Gpu(GpuError::OutOfMemory),
-        code => Error::Gpu(GpuError::Driver { code, during }),
+        code => Error::Gpu(GpuError::DriverFailed { code, during }),
     }
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn failed(error: DriverError, during: &'static str) -> Error {
 ///
 /// # Errors
 ///
-/// [`GpuError::Captured`](crate::error::GpuError::Captured) if the stream is being captured and the
+/// [`GpuError::StreamCaptured`](crate::error::GpuError::StreamCaptured) if the stream is being captured and the
 /// engine was not made by `with_capture`.
 pub(crate) fn enter(stream: &CudaStream, may_be_captured: bool) -> Result<bool, Error> {
     let earlier = stream.context().check_err();
@@ -39,7 +39,7 @@ pub(crate) fn enter(stream: &CudaStream, may_be_captured: bool) -> Result<bool, 
     match status {
         CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE => Ok(false),
         _ if may_be_captured => Ok(true),
-        _ => Err(Error::Gpu(GpuError::Captured)),
+        _ => Err(Error::Gpu(GpuError::StreamCaptured)),
     }
 }
 

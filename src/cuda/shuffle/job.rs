@@ -17,12 +17,12 @@ pub(in crate::cuda) const MOST_PARAMS: usize = 4096 - 768;
 ///
 /// # Errors
 ///
-/// [`GpuError::Params`](crate::error::GpuError::Params).
+/// [`GpuError::ParamsTooLarge`](crate::error::GpuError::ParamsTooLarge).
 pub(in crate::cuda) fn check_params(source: &DeviceSource) -> Result<(), Error> {
     let bytes = source.params().len();
     if bytes > MOST_PARAMS {
         let type_name = source.form().type_name();
-        return Err(Error::Gpu(GpuError::Params { type_name, bytes, most: MOST_PARAMS }));
+        return Err(Error::Gpu(GpuError::ParamsTooLarge { type_name, bytes, most: MOST_PARAMS }));
     }
     Ok(())
 }
@@ -42,7 +42,7 @@ impl Job {
     /// # Errors
     ///
     /// [`Error::LengthExceedsDomain`], [`GpuError::NoSource`](crate::error::GpuError::NoSource),
-    /// [`GpuError::Params`](crate::error::GpuError::Params).
+    /// [`GpuError::ParamsTooLarge`](crate::error::GpuError::ParamsTooLarge).
     pub(crate) fn new(f: &dyn Bijection, len: u64, movement: Movement) -> Result<Self, Error> {
         let form = EngineForm::of(f);
         let last = form.last();

@@ -148,7 +148,7 @@ fn tags_are_for_many_items_of_random_order() {
     assert!(!plan.serves::<u64>());
     assert_eq!(plan.shape::<u64>(), None);
     let error = TaggedExchange::unshuffle(&p, None, &division, &division, 0).unwrap_err();
-    assert_eq!(error, Error::Exchange(ExchangeError::CensusDiffers));
+    assert_eq!(error, Error::Exchange(ExchangeError::CensusMismatch));
 
     let len = 1 << 18;
     let counter = Lcg::new(18, 1, 0).unwrap();
@@ -210,16 +210,16 @@ fn items_that_differ_are_found() {
     let (_, arrived) = delivery.step(1);
     // SAFETY: nothing is received, since there is no other rank.
     let placed = unsafe { arrived.place(&mut items.clone()) };
-    assert_eq!(placed, Err(Error::Exchange(ExchangeError::ItemsDiffer)));
+    assert_eq!(placed, Err(Error::Exchange(ExchangeError::ItemsMismatch)));
 
     let sorted = plan.sort(&mut workspace, &items).unwrap().unwrap();
     let too_many = vec![len; totals.len()];
     let error = sorted.deliver(&too_many, &shapes, 1).map(drop).unwrap_err();
-    assert_eq!(error, Error::Exchange(ExchangeError::ItemsDiffer));
+    assert_eq!(error, Error::Exchange(ExchangeError::ItemsMismatch));
     let sorted = plan.sort(&mut workspace, &items).unwrap().unwrap();
     let error =
         sorted.deliver(&totals, &[BucketShape { parts: 1, blocks: 7 }], 1).map(drop).unwrap_err();
-    assert_eq!(error, Error::Exchange(ExchangeError::ItemsDiffer));
+    assert_eq!(error, Error::Exchange(ExchangeError::ItemsMismatch));
     assert_eq!(
         plan.sort(&mut workspace, &items[1..]).map(drop).unwrap_err(),
         Error::LengthMismatch { expected: len, actual: len - 1 }
@@ -234,7 +234,7 @@ fn items_that_differ_are_found() {
         let totals: Vec<u64> = sorted.counts().iter().map(|count| 2 * count).collect();
         let shapes = [sorted.shape(), BucketShape { parts: 1, blocks: stride }];
         let error = sorted.deliver(&totals, &shapes, 1).map(drop).unwrap_err();
-        assert_eq!(error, Error::Exchange(ExchangeError::ItemsDiffer));
+        assert_eq!(error, Error::Exchange(ExchangeError::ItemsMismatch));
     }
 }
 
@@ -446,7 +446,7 @@ fn two_items_of_a_slot_are_found_in_their_chunk() {
             }
         }
     }
-    let differ = Error::Exchange(ExchangeError::ItemsDiffer);
+    let differ = Error::Exchange(ExchangeError::ItemsMismatch);
     // The third chunk is placed in step 3.
     assert_eq!(failures, [(1, 3, differ)]);
 }

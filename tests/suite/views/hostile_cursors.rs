@@ -107,7 +107,7 @@ fn random_texts_are_no_cursors() {
             (0..dice.below(60)).map(|_| letters[dice.below(letters.len())]).collect();
         match String::from_utf8_lossy(&text).parse::<Cursor>() {
             Ok(cursor) => assert!(!run(&p, &cursor, 10)),
-            Err(error) => assert_eq!(error, Error::Saved(SavedError::Cursor)),
+            Err(error) => assert_eq!(error, Error::Saved(SavedError::NotACursor)),
         }
     }
 }

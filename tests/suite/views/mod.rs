@@ -207,7 +207,7 @@ fn indexes_of_any_density_agree() {
     }
     for slots in [0, 1, 32, 63, 65, 1000, 1 << 16, u64::MAX] {
         let refused = Permutation::new(1000, 1).with_index(slots).unwrap_err();
-        assert_eq!(refused, Error::View(ViewError::BlockSize { slots }));
+        assert_eq!(refused, Error::View(ViewError::BlockSizeOutOfRange { slots }));
     }
     let shared = Permutation::new(40_000, 9);
     shared.build_index().unwrap();

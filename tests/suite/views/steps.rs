@@ -163,13 +163,13 @@ fn cursors_are_refused_unless_they_are_the_permutations_own() {
             Ok(cursor) => {
                 assert_eq!(p.resume(&cursor).unwrap_err(), Error::Saved(SavedError::Foreign));
             }
-            Err(error) => assert_eq!(error, Error::Saved(SavedError::Cursor)),
+            Err(error) => assert_eq!(error, Error::Saved(SavedError::NotACursor)),
         }
     }
     for bad in
         ["", "-", "1-2-3", "1-2-3-4-5-6-7-8", "1-2-3-4-5-6-+7", "1-2-3-4-5-6-g", " 1-2-3-4-5-6-7"]
     {
-        assert_eq!(bad.parse::<Cursor>(), Err(Error::Saved(SavedError::Cursor)), "{bad}");
+        assert_eq!(bad.parse::<Cursor>(), Err(Error::Saved(SavedError::NotACursor)), "{bad}");
     }
     // The values themselves are for ever.
     assert_eq!(text, "3e8-2bd-12b-1-0-0-a3ef2b2f1cd3b664");

@@ -243,7 +243,7 @@ impl BudgetJob {
     pub(super) fn error(self, stopped: Stopped, item: u64) -> FilesError {
         match (stopped, self.items) {
             (Stopped::Read(error), _) => FilesError::Read(error),
-            (Stopped::OutOfMemory(error), _) => FilesError::Order(error),
+            (Stopped::OutOfMemory(error), _) => FilesError::Shuffle(error),
             (Stopped::PartOfRecord(rest), Items::Records { bytes }) => {
                 FilesError::PartOfRecord { record: bytes.get(), rest }
             }

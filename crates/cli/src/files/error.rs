@@ -41,7 +41,7 @@ pub enum FilesError {
     Thread(io::Error),
     /// The order could not be computed, or there was not the memory for it or for the items
     /// ([`Error::OutOfMemory`]).
-    Order(Error),
+    Shuffle(Error),
 }
 
 impl fmt::Display for FilesError {
@@ -62,7 +62,7 @@ impl fmt::Display for FilesError {
                 write!(f, "an order of {order} items was given for {items} items")
             }
             Self::Thread(error) => write!(f, "threads cannot be started: {error}"),
-            Self::Order(error) => error.fmt(f),
+            Self::Shuffle(error) => error.fmt(f),
         }
     }
 }
@@ -74,7 +74,7 @@ impl std::error::Error for FilesError {
             | Self::Write(error)
             | Self::Temporary(error)
             | Self::Thread(error) => Some(error),
-            Self::Order(error) => Some(error),
+            Self::Shuffle(error) => Some(error),
             _ => None,
         }
     }
@@ -82,6 +82,6 @@ impl std::error::Error for FilesError {
 
 impl From<Error> for FilesError {
     fn from(error: Error) -> Self {
-        Self::Order(error)
+        Self::Shuffle(error)
     }
 }

@@ -58,7 +58,7 @@ impl FileShuffle {
     /// # Errors
     ///
     /// [`FilesError::Read`], [`FilesError::PartOfRecord`], [`FilesError::ItemTooLong`] and
-    /// [`FilesError::Thread`]; [`FilesError::Order`] if memory could not be allocated.
+    /// [`FilesError::Thread`]; [`FilesError::Shuffle`] if memory could not be allocated.
     pub fn count(
         &self,
         source: &mut (impl Read + Seek + Send),

@@ -167,7 +167,7 @@ impl TableShuffle {
     ///
     /// # Errors
     ///
-    /// Any [`TableError`]; [`FilesError::Order`] if there are no such places, or if `window` is 0.
+    /// Any [`TableError`]; [`FilesError::Shuffle`] if there are no such places, or if `window` is 0.
     pub fn run_blocks(
         &self,
         window: u64,

@@ -243,9 +243,9 @@ fn blocks_that_cannot_be_are_refused() {
     let large = run_blocks(1 << 16, 5, 0..10_000, &table);
     assert!(matches!(large, Err(TableError::WindowTooLarge { most: 49_152 })), "{large:?}");
     let none = run_blocks(1 << 24, 0, 0..10_000, &table);
-    assert!(matches!(none, Err(TableError::Files(FilesError::Order(_)))), "{none:?}");
+    assert!(matches!(none, Err(TableError::Files(FilesError::Shuffle(_)))), "{none:?}");
     let beyond = run_blocks(1 << 24, 1, 0..10_001, &table);
-    assert!(matches!(beyond, Err(TableError::Files(FilesError::Order(_)))), "{beyond:?}");
+    assert!(matches!(beyond, Err(TableError::Files(FilesError::Shuffle(_)))), "{beyond:?}");
     table.about.groups[3] -= 1;
     let unequal = run_blocks(1 << 24, 1, 0..9999, &table);
     let expected =

@@ -36,7 +36,7 @@ use super::form::{BijectionForm, BijectionView, Field, WORD};
 /// The text and the name determine what is compiled. They may depend on what is worth compiling
 /// separately, such as the width. The parameters hold the rest, such as the key, so that one kernel
 /// serves every key. A struct whose size differs from that of the parameters does not compile, and
-/// a text that does not compile is `GpuError::Compile`. The example `gpu_bijection` of
+/// a text that does not compile is `GpuError::CompileFailed`. The example `gpu_bijection` of
 /// `bijective-shuffle` is a whole program.
 ///
 /// [`Bijection::device_source`]: crate::Bijection::device_source

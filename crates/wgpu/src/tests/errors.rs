@@ -37,11 +37,11 @@ fn bijections_without_a_text_are_refused() {
     }
     let mut items = [1, 2, 3_u8];
     let error = gpu.shuffle(&Backwards, &mut items).unwrap_err();
-    assert_eq!(error, WgpuError::Wgsl(WgslError::NoText { family: None }));
+    assert_eq!(error, WgpuError::Wgsl(WgslError::NoSource { family: None }));
     assert!(error.to_string().contains("WgslSource"));
     let grid = GridFeistel::<10>::from_seed(3, 1);
     match gpu.shuffle(&grid, &mut items).unwrap_err() {
-        WgpuError::Wgsl(WgslError::NoText { family: Some(name) }) => {
+        WgpuError::Wgsl(WgslError::NoSource { family: Some(name) }) => {
             assert_eq!(name, "GridFeistel");
         }
         other => panic!("{other:?}"),
@@ -69,12 +69,12 @@ fn limits_of_a_device_are_kept() {
     // An array of twice the largest buffer.
     let mut many = vec![7_u32; 1 << 16];
     let error = gpu.shuffle(&Standard::from_seed(1 << 16, 1), &mut many).unwrap_err();
-    assert!(matches!(error, WgpuError::Limit { asked: 0x40000, most: 0x20000, .. }), "{error:?}");
+    assert!(matches!(error, WgpuError::LimitExceeded { asked: 0x40000, most: 0x20000, .. }), "{error:?}");
     assert!(error.to_string().starts_with("262144 bytes of one buffer exceed the limit of 131072"));
     // Bytes are moved by indexes, which have to fit a binding.
     let mut bytes = [7_u8; 20_000];
     let error = gpu.shuffle(&Standard::from_seed(20_000, 1), &mut bytes).unwrap_err();
-    assert!(matches!(error, WgpuError::Limit { asked: 80_000, most: 65_536, .. }), "{error:?}");
+    assert!(matches!(error, WgpuError::LimitExceeded { asked: 80_000, most: 65_536, .. }), "{error:?}");
     // A workspace that has met such an array serves shorter ones.
     let mut workspace = gpu.workspace();
     let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
@@ -86,15 +86,15 @@ fn limits_of_a_device_are_kept() {
     };
     let encoder = || gpu.device().create_command_encoder(&Default::default());
     let error = shuffle(&mut encoder(), 20_000).unwrap_err();
-    assert!(matches!(error, WgpuError::Limit { asked: 80_000, most: 65_536, .. }), "{error:?}");
+    assert!(matches!(error, WgpuError::LimitExceeded { asked: 80_000, most: 65_536, .. }), "{error:?}");
     shuffle(&mut encoder(), 100).expect("within the limits");
     // An item that does not fit a binding.
     let mut large = [[7_u32; 1 << 14]; 2];
     let error = gpu.shuffle(&Standard::from_seed(2, 1), &mut large).unwrap_err();
-    assert!(matches!(error, WgpuError::Limit { most: 65_536, .. }), "{error:?}");
+    assert!(matches!(error, WgpuError::LimitExceeded { most: 65_536, .. }), "{error:?}");
     let text = "fn forward(slot: u32) -> u32 { return slot; }";
     let error = gpu.shuffle(&WgslSource::new(99, text, [0; 1000]), &mut items[..100]).unwrap_err();
-    assert!(matches!(error, WgpuError::Limit { asked: 4048, most: 1024, .. }), "{error:?}");
+    assert!(matches!(error, WgpuError::LimitExceeded { asked: 4048, most: 1024, .. }), "{error:?}");
     // What is within the limits goes.
     let f = Standard::from_seed(16_000, 1);
     gpu.shuffle(&f, &mut items[..16_000]).expect("within the limits");
@@ -121,9 +121,9 @@ fn lost_device_is_an_error() {
         gpu.device().destroy();
         let before = items.clone();
         let check = |error| match error {
-            WgpuError::Lost { message } => assert!(!message.is_empty()),
+            WgpuError::DeviceLost { message } => assert!(!message.is_empty()),
             // The program listens itself then.
-            WgpuError::Driver { .. } if !listens => {}
+            WgpuError::DriverFailed { .. } if !listens => {}
             other => panic!("{other:?}"),
         };
         check(gpu.shuffle(&f, &mut items).unwrap_err());
@@ -159,7 +159,7 @@ fn buffers_that_do_not_fit_are_refused() {
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let mut fault =
         |from, into, len| match workspace.shuffle_into(&mut encoder, &f, len, 4, from, into) {
-            Err(WgpuError::Buffer { fault }) => fault,
+            Err(WgpuError::UnsuitableBuffer { fault }) => fault,
             other => panic!("{other:?}"),
         };
     assert!(fault(a.slice(..), a.slice(..), 1000).contains("one buffer"));
@@ -168,7 +168,7 @@ fn buffers_that_do_not_fit_are_refused() {
     assert!(fault(a.slice(..), b.slice(4..), 500).contains("alignment"));
     assert!(fault(a.slice(..), plain.slice(..), 500).contains("STORAGE"));
     let error = workspace.shuffle(&mut encoder, &f, 1000, &[(a.slice(..), 4)]).unwrap_err();
-    assert!(matches!(error, WgpuError::Buffer { fault } if fault.contains("COPY_SRC")));
+    assert!(matches!(error, WgpuError::UnsuitableBuffer { fault } if fault.contains("COPY_SRC")));
     workspace
         .shuffle_into(&mut encoder, &f, 0, 4, a.slice(..), a.slice(..))
         .expect("nothing to do");
@@ -192,7 +192,7 @@ fn arrays_of_one_call_share_no_memory() {
         assert_eq!(workspace.unshuffle(&mut encoder, &f, 500, arrays), there);
         match there {
             Ok(()) => None,
-            Err(WgpuError::Overlap { arrays }) => Some(arrays),
+            Err(WgpuError::ArraysOverlap { arrays }) => Some(arrays),
             Err(other) => panic!("{other:?}"),
         }
     };
@@ -205,6 +205,6 @@ fn arrays_of_one_call_share_no_memory() {
     assert_eq!(refused(&[(a.slice(2048..), 4), (whole, 4), (b.slice(..), 4)]), None);
     // Items without bytes share none.
     assert_eq!(refused(&[(whole, 0), (whole, 4)]), None);
-    let text = WgpuError::Overlap { arrays: [0, 1] }.to_string();
+    let text = WgpuError::ArraysOverlap { arrays: [0, 1] }.to_string();
     assert!(text.starts_with("arrays 0 and 1 share memory"), "{text}");
 }

@@ -138,7 +138,7 @@ fn a_fill_that_does_not_fit_leaves_the_generator_as_it_was() {
     let mut rng = Philox4x32Rng::<10>::from_key(1, 2);
     for len in [101, 1 << 62, u64::MAX] {
         let error = gpu.workspace().fill_f32(&mut encoder, &mut rng, len, buffer.slice(..));
-        assert!(matches!(error, Err(WgpuError::Buffer { fault }) if fault.contains("shorter")));
+        assert!(matches!(error, Err(WgpuError::UnsuitableBuffer { fault }) if fault.contains("shorter")));
         assert_eq!(rng.position(), 0);
     }
 }

@@ -50,7 +50,7 @@ impl RankCall<'_> {
 ///
 /// # Errors
 ///
-/// [`GpuError::Driver`](crate::error::GpuError::Driver).
+/// [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
 ///
 /// # Safety
 ///

@@ -137,11 +137,11 @@ impl CudaExchange {
     /// # Errors
     ///
     /// [`Error::BackendUnavailable`] if NCCL cannot be found or loaded;
-    /// [`GpuError::GroupSize`](crate::error::GpuError::GroupSize) for more than 512 ranks;
+    /// [`GpuError::GroupSizeOutOfRange`](crate::error::GpuError::GroupSizeOutOfRange) for more than 512 ranks;
     /// [`Error::NoSuchRank`]; [`GpuError::TimedOut`](crate::error::GpuError::TimedOut) if the other
-    /// ranks do not join in time; [`GpuError::Nccl`](crate::error::GpuError::Nccl),
+    /// ranks do not join in time; [`GpuError::NcclFailed`](crate::error::GpuError::NcclFailed),
     /// [`GpuError::PeerLost`](crate::error::GpuError::PeerLost),
-    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
+    /// [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
     pub fn new(
         engine: &Cuda,
         id: &NcclId,
@@ -150,7 +150,7 @@ impl CudaExchange {
         time_limit: Duration,
     ) -> Result<Self, Error> {
         if ranks > MOST_RANKS {
-            return Err(GpuError::GroupSize { members: ranks, most: MOST_RANKS }.into());
+            return Err(GpuError::GroupSizeOutOfRange { members: ranks, most: MOST_RANKS }.into());
         }
         let stream = engine.stream.clone();
         // NCCL may have ranks of one process read and write each other's memory directly.
@@ -201,8 +201,8 @@ impl CudaExchange {
     /// [`GpuError::TimedOut`](crate::error::GpuError::TimedOut) and
     /// [`GpuError::PeerLost`](crate::error::GpuError::PeerLost) if other ranks do not send what
     /// they should, after which the engine cannot be used any more;
-    /// [`GpuError::Nccl`](crate::error::GpuError::Nccl),
-    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
+    /// [`GpuError::NcclFailed`](crate::error::GpuError::NcclFailed),
+    /// [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
     pub fn synchronize(&self) -> Result<(), Error> {
         let done = self.ranks.wait(&self.stream);
         let done = done.and_then(|()| self.near.as_ref().map_or(Ok(()), Near::check));
@@ -230,10 +230,10 @@ impl CudaExchange {
     /// [`ExchangeError::RankFailed`]:
     ///
     /// * [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice),
-    ///   [`GpuError::Params`](crate::error::GpuError::Params),
-    ///   [`GpuError::Compile`](crate::error::GpuError::Compile), [`Error::BackendUnavailable`]
+    ///   [`GpuError::ParamsTooLarge`](crate::error::GpuError::ParamsTooLarge),
+    ///   [`GpuError::CompileFailed`](crate::error::GpuError::CompileFailed), [`Error::BackendUnavailable`]
     ///   without NVRTC, [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory),
-    ///   [`GpuError::Captured`](crate::error::GpuError::Captured).
+    ///   [`GpuError::StreamCaptured`](crate::error::GpuError::StreamCaptured).
     ///
     /// If other ranks do not do their part, as [`synchronize`](Self::synchronize); `out` then holds
     /// unspecified items.

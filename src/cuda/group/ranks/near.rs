@@ -149,7 +149,7 @@ impl Near {
     /// # Errors
     ///
     /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory), also if it seems that there
-    /// will not be enough and there `has_choice`; [`GpuError::Driver`].
+    /// will not be enough and there `has_choice`; [`GpuError::DriverFailed`].
     pub(super) fn grow(&mut self, bytes: u64, has_choice: bool) -> Result<u64, Error> {
         if self.bytes[self.rank] >= bytes {
             return Ok(self.own);

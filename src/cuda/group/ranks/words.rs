@@ -34,7 +34,7 @@ impl RankWords {
     /// # Errors
     ///
     /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory),
-    /// [`GpuError::Driver`](crate::error::GpuError::Driver).
+    /// [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
     pub(super) fn new(stream: &Arc<CudaStream>, ranks: usize) -> Result<Self, Error> {
         let mut memory = Memory::new();
         let (own, _) = memory.room(stream, BYTES * (ranks as u64 + 1))?;
@@ -171,7 +171,7 @@ fn bind(stream: &CudaStream) -> Result<(), Error> {
 ///
 /// # Errors
 ///
-/// [`GpuError::Driver`](crate::error::GpuError::Driver).
+/// [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
 ///
 /// # Safety
 ///

@@ -109,7 +109,7 @@ fn arguments_that_are_not_the_hosts_do_not_compile() {
     assert_ne!(text, moved);
     let plain = form(&Evaluated::Nothing);
     let log = compile(&super::permutations(&plain, "", &moved), "moved", targets(nvrtc)[0]);
-    let Err(Error::Gpu(GpuError::Compile { log, .. })) = log else {
+    let Err(Error::Gpu(GpuError::CompileFailed { log, .. })) = log else {
         panic!("it should not compile")
     };
     assert!(log.contains("as on the host"), "{log}");
@@ -150,7 +150,7 @@ fn a_users_text_finds_every_generator() {
     for target in targets(nvrtc) {
         assert!(!Program::user(text, "draw").compile(target).unwrap().is_empty());
         let wrong = Program::user("\nint wrong = ;", "wrong").compile(target);
-        let Err(Error::Gpu(GpuError::Compile { type_name, log })) = wrong else {
+        let Err(Error::Gpu(GpuError::CompileFailed { type_name, log })) = wrong else {
             panic!("it should not compile");
         };
         assert_eq!(type_name, "wrong");
@@ -186,7 +186,7 @@ fn compile_errors_have_the_bijections_name_and_the_log() {
     let source = unsafe { DeviceSource::new("Wrong", text, vec![0; 8]) };
     let program = Program::new(&source.into(), &calls_forward());
     let target = targets(compiler().unwrap())[0];
-    let Err(Error::Gpu(GpuError::Compile { type_name, log })) = program.compile(target) else {
+    let Err(Error::Gpu(GpuError::CompileFailed { type_name, log })) = program.compile(target) else {
         panic!("it should not compile");
     };
     assert_eq!(type_name, "Wrong");
