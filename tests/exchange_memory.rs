@@ -62,9 +62,9 @@ fn bytes_of<T: Copy + Send + Sync + Default>(
     let mut workspace = Workspace::new();
     let (bytes, peak) = peak_of(|| {
         let plan = if undo {
-            Exchange::unshuffle_in_rounds(p, census, division, division, 1, most)
+            Exchange::builder(p, census, division, 1).in_rounds_of(most).unshuffle()
         } else {
-            Exchange::shuffle_in_rounds(p, census, division, division, 1, most)
+            Exchange::builder(p, census, division, 1).in_rounds_of(most).shuffle()
         };
         let plan = plan.unwrap();
         plan.pack(&mut workspace, &items, &mut out).unwrap();
@@ -187,7 +187,7 @@ fn a_domain_that_shrinks_takes_no_more_memory() {
     let p = Permutation::from_bijection(1 << 24, Shrinks(&shrinks)).unwrap();
     let census = Census::new(&p).unwrap();
     let division = Division::from_counts(&[10, 1 << 23, (1 << 23) - 10]).unwrap();
-    let plan = Exchange::shuffle(&p, &census, &division, &division, 0).unwrap();
+    let plan = Exchange::builder(&p, &census, &division, 0).shuffle().unwrap();
     assert_eq!(plan.send_counts(), Ok(vec![10, 0, 0]));
     shrinks.store(true, SeqCst);
     let (counts, peak) = peak_of(|| plan.send_counts());

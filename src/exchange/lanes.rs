@@ -77,7 +77,8 @@ impl RunLanes {
         }
         let first = census.slot(p, places.start)?;
         let last = census.slot(p, places.end - 1)?;
-        let slots = last.checked_sub(first).ok_or(Error::Exchange(ExchangeError::CensusMismatch))?;
+        let slots =
+            last.checked_sub(first).ok_or(Error::Exchange(ExchangeError::CensusMismatch))?;
         let threads = rayon::current_num_threads();
         let most =
             (MOST_NUMBERS / count as u64).clamp(threads as u64, MOST_PIECES.max(threads as u64));

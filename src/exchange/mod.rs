@@ -21,7 +21,7 @@
 //! runs the same steps in reverse.
 //!
 //! Packing takes as much memory again as the items. With an exchange in
-//! [rounds](Exchange::shuffle_in_rounds) it takes as much as those of one round.
+//! [rounds](ExchangeBuilder::in_rounds_of) it takes as much as those of one round.
 //!
 //! A rank is a `usize` here, since it is an index into what a program holds for each rank, such as
 //! [`send_counts`](Exchange::send_counts). For a [`Sampler`](crate::Sampler) or a
@@ -48,7 +48,7 @@
 //! let mut wire = vec![Vec::new(); 3]; // what each rank receives, from rank 0 first
 //! let mut plans = Vec::new();
 //! for rank in 0..3 {
-//!     let plan = Exchange::shuffle(&p, &census, &from, &to, rank)?;
+//!     let plan = Exchange::builder(&p, &census, &from, rank).to(&to).shuffle()?;
 //!     let shard = &items[plan.source_places().start as usize..plan.source_places().end as usize];
 //!     let mut packed = vec![' '; shard.len()];
 //!     plan.pack(&mut workspace, shard, &mut packed)?;
@@ -70,6 +70,7 @@
 //! # Ok::<(), bijective_shuffle::Error>(())
 //! ```
 
+mod builder;
 mod census;
 mod delivery;
 mod division;
@@ -82,6 +83,7 @@ mod tagged;
 mod tests;
 mod tiles;
 
+pub use builder::ExchangeBuilder;
 pub use census::Census;
 // Items that travel with tags are for `bijective-shuffle-mpi` alone, in exactly this version: how
 // buckets lie in memory may change.

@@ -4,6 +4,7 @@ use core::ops::Range;
 
 use rayon::prelude::*;
 
+use super::builder::ExchangeBuilder;
 use super::census::Census;
 use super::division::{Division, Owners};
 use super::lanes::RunLanes;
@@ -29,10 +30,9 @@ const MOST_PIECES: u64 = 256;
 ///
 /// # Rounds
 ///
-/// A plan made by [`shuffle`](Self::shuffle) has one round. One made by
-/// [`shuffle_in_rounds`](Self::shuffle_in_rounds) has as many as the rank with the most items needs
-/// for runs of a given length. What is packed for the first round comes first in a buffer, and so
-/// does what is received: for each round from rank 0 on.
+/// A plan has one round, or [with a limit](ExchangeBuilder::in_rounds_of) as many as the rank with
+/// the most items needs for runs of that length. What is packed for the first round comes first in
+/// a buffer, and so does what is received: for each round from rank 0 on.
 ///
 /// # Memory
 ///
@@ -55,115 +55,22 @@ pub struct Exchange<'p> {
 }
 
 impl<'p> Exchange<'p> {
-    /// The plan of a rank for a shuffle: item `p[k]` of the array moves to place `k`.
-    ///
-    /// `from` says what each rank holds before, and `to` what it holds afterwards. If they differ,
-    /// the shuffle also changes how many items a rank has.
-    ///
-    /// It evaluates the slots of the places that the rank will hold.
-    ///
-    /// # Errors
-    ///
-    /// * [`Error::LengthMismatch`] if a division has another length than the permutation.
-    /// * [`ExchangeError::RankCountMismatch`] and [`Error::NoSuchRank`].
-    /// * [`Error::LengthExceedsDomain`] if the [trusted](Bijection::trusted) form of the bijection,
-    ///   which is what is evaluated, has fewer points than the permutation.
-    /// * [`ExchangeError::CensusMismatch`] if the census is not that of the permutation.
-    /// * [`Error::OutOfMemory`].
-    pub fn shuffle<B: Bijection>(
-        p: &'p Permutation<B>,
-        census: &'p Census,
-        from: &'p Division,
-        to: &'p Division,
-        rank: usize,
-    ) -> Result<Self, Error> {
-        Self::new(p, census, [from, to], rank, u64::MAX, !p.is_inverted())
-    }
-
-    /// [`shuffle`](Self::shuffle) in rounds, in each of which a rank sorts at most `most` items, at
-    /// least one. All ranks have to say the same; [`items_of_round`](super::items_of_round) tells
-    /// how many go with some memory.
-    ///
-    /// A rank sends the items of one run of its places in a round, and receives what is sent to it
-    /// then. (For an [inverted](Permutation::is_inverted) permutation it receives those of one run,
-    /// and sends what goes there.) With a bijection that is not trusted, every round takes as long
-    /// as one that has all items.
-    ///
-    /// # Errors
-    ///
-    /// As [`shuffle`](Self::shuffle).
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use bijective_shuffle::exchange::{Census, Division, Exchange};
-    /// use bijective_shuffle::prelude::*;
-    ///
-    /// let p = Permutation::new(10, 42);
-    /// let census = Census::new(&p)?;
-    /// let division = Division::from_counts(&[7, 3])?;
-    /// let plan = Exchange::shuffle_in_rounds(&p, &census, &division, &division, 0, 5)?;
-    /// assert_eq!(plan.rounds(), 2);
-    /// // In the first round five items are sent, and in the second the other two.
-    /// let counts = plan.send_counts()?;
-    /// assert_eq!([counts[0] + counts[1], counts[2] + counts[3]], [5, 2]);
-    /// # Ok::<(), bijective_shuffle::Error>(())
-    /// ```
-    pub fn shuffle_in_rounds<B: Bijection>(
-        p: &'p Permutation<B>,
-        census: &'p Census,
-        from: &'p Division,
-        to: &'p Division,
-        rank: usize,
-        most: u64,
-    ) -> Result<Self, Error> {
-        Self::new(p, census, [from, to], rank, most, !p.is_inverted())
-    }
-
-    /// The plan of a rank for undoing a shuffle: item `k` of the array moves to place `p[k]`.
-    ///
-    /// `from` says what each rank holds before, and `to` what it holds afterwards: for undoing a
-    /// shuffle they change sides.
-    ///
-    /// # Errors
-    ///
-    /// As [`shuffle`](Self::shuffle).
-    pub fn unshuffle<B: Bijection>(
-        p: &'p Permutation<B>,
-        census: &'p Census,
-        from: &'p Division,
-        to: &'p Division,
-        rank: usize,
-    ) -> Result<Self, Error> {
-        Self::new(p, census, [from, to], rank, u64::MAX, p.is_inverted())
-    }
-
-    /// [`unshuffle`](Self::unshuffle) in rounds, in each of which a rank sorts at most `most`
-    /// items: the reverse of [`shuffle_in_rounds`](Self::shuffle_in_rounds). A rank receives the
-    /// items of one run of its places in a round.
-    ///
-    /// # Errors
-    ///
-    /// As [`shuffle`](Self::shuffle).
-    pub fn unshuffle_in_rounds<B: Bijection>(
-        p: &'p Permutation<B>,
-        census: &'p Census,
-        from: &'p Division,
-        to: &'p Division,
-        rank: usize,
-        most: u64,
-    ) -> Result<Self, Error> {
-        Self::new(p, census, [from, to], rank, most, p.is_inverted())
-    }
-
-    fn new<B: Bijection>(
+    /// The settings of the plan of a rank, of the ranks that hold what `from` says before the
+    /// exchange. [`ExchangeBuilder::shuffle`] or [`ExchangeBuilder::unshuffle`] makes it.
+    pub fn builder<B: Bijection>(
         permutation: &'p Permutation<B>,
         census: &'p Census,
-        [from, to]: [&'p Division; 2],
+        from: &'p Division,
         rank: usize,
-        most: u64,
+    ) -> ExchangeBuilder<'p, B> {
+        ExchangeBuilder { permutation, census, from, to: from, rank, most: u64::MAX }
+    }
+
+    pub(super) fn new<B: Bijection>(
+        settings: ExchangeBuilder<'p, B>,
         to_slots: bool,
     ) -> Result<Self, Error> {
+        let ExchangeBuilder { permutation, census, from, to, rank, most } = settings;
         check_divisions(permutation, from, to, rank)?;
         let compaction = Compaction::of(permutation)?;
         census.check(&compaction)?;
@@ -338,7 +245,8 @@ impl<'p> Exchange<'p> {
     /// let census = Census::new(&p)?;
     /// let division = Division::even(1000, 4);
     /// let mut indexes = [0; 250];
-    /// Exchange::shuffle(&p, &census, &division, &division, 1)?.write_indexes(&mut indexes)?;
+    /// let plan = Exchange::builder(&p, &census, &division, 1).shuffle()?;
+    /// plan.write_indexes(&mut indexes)?;
     /// assert!(indexes.into_iter().eq(p.range(250..500)?));
     /// # Ok::<(), bijective_shuffle::Error>(())
     /// ```
@@ -404,7 +312,7 @@ impl<'p> Exchange<'p> {
     /// let p = Permutation::new(10, 42);
     /// let census = Census::new(&p)?;
     /// let division = Division::even(10, 2);
-    /// let plan = Exchange::shuffle(&p, &census, &division, &division, 0)?;
+    /// let plan = Exchange::builder(&p, &census, &division, 0).shuffle()?;
     /// let (mut packed, mut items) = ([0; 5], [0; 5]);
     /// plan.pack(&mut Workspace::new(), &[1, 2, 3, 4, 5], &mut packed)?;
     /// plan.unpack(&mut Workspace::new(), &packed, &mut items)?;

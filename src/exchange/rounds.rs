@@ -25,9 +25,8 @@ const BESIDE_IN_BUCKET: u64 = 32;
 /// number.
 const FEWEST: u64 = 1 << 16;
 
-/// The largest round for [`Exchange::shuffle_in_rounds`](super::Exchange::shuffle_in_rounds), in
-/// items of `item_bytes`, whose packing and placing takes at most about `memory` bytes besides the
-/// arrays.
+/// The largest round for [`in_rounds_of`](super::ExchangeBuilder::in_rounds_of), in items of
+/// `item_bytes`, whose packing and placing takes at most about `memory` bytes besides the arrays.
 ///
 /// It is never less than 2^16. It depends on the number of threads, so ranks that may have
 /// different ones take the least of theirs.

@@ -60,7 +60,8 @@ fn check<B: Bijection + Clone>(p: &Permutation<B>, from: &Division, to: &Divisio
     let shuffled: Vec<_> = p.to_vec().into_iter().map(|index| items[index as usize]).collect();
     let census = Census::new(p).unwrap();
     let ranks = 0..from.ranks();
-    let plans = ranks.clone().map(|rank| Exchange::shuffle(p, &census, from, to, rank));
+    let plans =
+        ranks.clone().map(|rank| Exchange::builder(p, &census, from, rank).to(to).shuffle());
     let plans = plans.collect::<Result<Vec<_>, _>>().unwrap();
     assert_eq!(exchange(&plans, &items).unwrap(), shuffled);
     for plan in &plans {
@@ -71,25 +72,36 @@ fn check<B: Bijection + Clone>(p: &Permutation<B>, from: &Division, to: &Divisio
         assert!(indexes.iter().map(|&index| items[index as usize]).eq(ordered.iter().copied()));
     }
 
-    let plans = ranks.clone().map(|rank| Exchange::unshuffle(p, &census, to, from, rank));
+    let plans =
+        ranks.clone().map(|rank| Exchange::builder(p, &census, to, rank).to(from).unshuffle());
     let plans = plans.collect::<Result<Vec<_>, _>>().unwrap();
     assert_eq!(exchange(&plans, &shuffled).unwrap(), items);
 
     let inverse = p.inverted();
-    let plans = ranks.clone().map(|rank| Exchange::shuffle(&inverse, &census, to, from, rank));
+    let plans =
+        ranks.clone().map(|rank| Exchange::builder(&inverse, &census, to, rank).to(from).shuffle());
     let plans = plans.collect::<Result<Vec<_>, _>>().unwrap();
     assert_eq!(exchange(&plans, &shuffled).unwrap(), items);
 
     // In rounds: the last ranks have fewer than the others, or none.
     let most = p.len() / 7 + 1;
-    let there = |rank| Exchange::shuffle_in_rounds(p, &census, from, to, rank, most).unwrap();
+    let there = |rank| {
+        Exchange::builder(p, &census, from, rank).to(to).in_rounds_of(most).shuffle().unwrap()
+    };
     let plans: Vec<_> = ranks.clone().map(there).collect();
     assert_eq!(exchange(&plans, &items).unwrap(), shuffled);
-    let back = |rank| Exchange::unshuffle_in_rounds(p, &census, to, from, rank, most).unwrap();
+    let back = |rank| {
+        Exchange::builder(p, &census, to, rank).to(from).in_rounds_of(most).unshuffle().unwrap()
+    };
     let plans: Vec<_> = ranks.clone().map(back).collect();
     assert_eq!(exchange(&plans, &shuffled).unwrap(), items);
-    let undone =
-        |rank| Exchange::unshuffle_in_rounds(&inverse, &census, from, to, rank, most).unwrap();
+    let undone = |rank| {
+        Exchange::builder(&inverse, &census, from, rank)
+            .to(to)
+            .in_rounds_of(most)
+            .unshuffle()
+            .unwrap()
+    };
     let plans: Vec<_> = ranks.map(undone).collect();
     assert_eq!(exchange(&plans, &items).unwrap(), shuffled);
 }
@@ -158,7 +170,7 @@ fn divisions_of_another_length_and_unknown_ranks_are_refused() {
     let census = Census::new(&p).unwrap();
     let even = Division::even(1000, 3);
     let refused = |from: &Division, to: &Division, rank| {
-        Exchange::shuffle(&p, &census, from, to, rank).map(drop).unwrap_err()
+        Exchange::builder(&p, &census, from, rank).to(to).shuffle().map(drop).unwrap_err()
     };
     assert_eq!(
         refused(&Division::even(999, 3), &even, 0),
@@ -173,7 +185,7 @@ fn divisions_of_another_length_and_unknown_ranks_are_refused() {
 
     let other = Permutation::new(5000, 42);
     let census = Census::new(&other).unwrap();
-    let error = Exchange::shuffle(&p, &census, &even, &even, 0).map(drop).unwrap_err();
+    let error = Exchange::builder(&p, &census, &even, 0).shuffle().map(drop).unwrap_err();
     assert_eq!(error, Error::Exchange(ExchangeError::CensusMismatch));
     let mut counts = Census::part(&p, 0, 1).unwrap();
     counts[0] -= 1;
@@ -188,7 +200,7 @@ fn divisions_of_another_length_and_unknown_ranks_are_refused() {
     );
 
     let census = Census::new(&p).unwrap();
-    let plan = Exchange::shuffle(&p, &census, &even, &even, 1).unwrap();
+    let plan = Exchange::builder(&p, &census, &even, 1).shuffle().unwrap();
     let error = plan.pack(&mut Workspace::new(), &[1; 333], &mut [0; 332]).unwrap_err();
     assert_eq!(error, Error::LengthMismatch { expected: 333, actual: 332 });
 }
@@ -219,7 +231,8 @@ fn a_map_that_is_no_bijection_is_found() {
     let even = Division::even(100_000, 4);
     let items = vec![7_u16; 25_000];
     let found = (0..4).filter(|&rank| {
-        let made = Exchange::shuffle(&p, &census, &even, &even, rank)
+        let made = Exchange::builder(&p, &census, &even, rank)
+            .shuffle()
             .and_then(|plan| plan.pack(&mut Workspace::new(), &items, &mut items.clone()));
         made.is_err()
     });
@@ -262,7 +275,7 @@ fn a_domain_that_grows_while_items_are_counted_is_no_panic() {
     let maps = [1 << 10, 1 << 30].map(|points| MulXorshift::<10>::from_seed(points, 1));
     let p = Permutation::from_bijection(1000, Growing { maps, left: u32::MAX.into() }).unwrap();
     let census = Census::new(&p).unwrap();
-    let plan = Exchange::shuffle(&p, &census, &even, &even, 0).unwrap();
+    let plan = Exchange::builder(&p, &census, &even, 0).shuffle().unwrap();
     let counts = plan.send_counts().unwrap();
     let left = &p.bijection().left;
     for calls in 0.. {

@@ -50,13 +50,25 @@ fn check<T: Copy + Send + Sync + PartialEq + core::fmt::Debug>(
     let items: Vec<T> = (0..p.len()).map(item).collect();
     let shuffled = exchange(
         &items,
-        |rank| Exchange::shuffle_in_rounds(p, &census, &before, &after, rank, most).unwrap(),
+        |rank| {
+            Exchange::builder(p, &census, &before, rank)
+                .to(&after)
+                .in_rounds_of(most)
+                .shuffle()
+                .unwrap()
+        },
         ranks,
     )?;
     prop_assert_eq!(&shuffled, &p.apply(&items).unwrap());
     let back = exchange(
         &shuffled,
-        |rank| Exchange::unshuffle_in_rounds(p, &census, &after, &before, rank, most).unwrap(),
+        |rank| {
+            Exchange::builder(p, &census, &after, rank)
+                .to(&before)
+                .in_rounds_of(most)
+                .unshuffle()
+                .unwrap()
+        },
         ranks,
     )?;
     prop_assert_eq!(back, items);

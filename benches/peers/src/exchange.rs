@@ -101,7 +101,7 @@ pub(crate) fn measure(
         let p = Permutation::new(len, seed);
         black_box(steps.0.time(|| Census::part(&p, rank, ranks))?);
         let census = Census::new(&p)?;
-        let plan = steps.1.time(|| Exchange::shuffle(&p, &census, &division, &division, rank))?;
+        let plan = steps.1.time(|| Exchange::builder(&p, &census, &division, rank).shuffle())?;
         steps.2.time(|| plan.pack(&mut workspace, &shard, &mut out))?;
         let received = received(&p, &division, rank)?;
         steps.3.time(|| plan.place(&mut workspace, &received, &mut out))?;

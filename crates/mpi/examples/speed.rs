@@ -129,7 +129,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The same numbers of items, as they lie.
     let p = Permutation::new(len, seed(0));
     let (even, all) = (Division::even(len, ranks), Census::new(&p)?);
-    let plan = Exchange::shuffle(&p, &all, &even, &even, rank)?;
+    let plan = Exchange::builder(&p, &all, &even, rank).shuffle()?;
     let as_ints = |counts: Vec<u64>| counts.into_iter().map(|count| count as i32).collect();
     let [sent, received]: [Vec<i32>; 2] =
         [as_ints(plan.send_counts()?), as_ints(plan.receive_counts()?)];

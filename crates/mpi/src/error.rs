@@ -93,7 +93,9 @@ impl fmt::Display for MpiShuffleError {
             Self::InterCommunicator => {
                 f.write_str("an inter-communicator was given: only one group can hold an array")
             }
-            Self::MpiFailed { call, code, message } => write!(f, "{call} returned {code}: {message}"),
+            Self::MpiFailed { call, code, message } => {
+                write!(f, "{call} returned {code}: {message}")
+            }
         }
     }
 }

@@ -474,5 +474,9 @@ pub(crate) fn check(call: &'static str, code: c_int) -> Result<(), MpiShuffleErr
     unsafe { ffi::MPI_Error_string(code, text.as_mut_ptr(), &mut length) };
     let length = usize::try_from(length).unwrap_or(0).min(text.len());
     let bytes: Vec<u8> = text[..length].iter().map(|&byte| byte as u8).collect();
-    Err(MpiShuffleError::MpiFailed { call, code, message: String::from_utf8_lossy(&bytes).into_owned() })
+    Err(MpiShuffleError::MpiFailed {
+        call,
+        code,
+        message: String::from_utf8_lossy(&bytes).into_owned(),
+    })
 }

@@ -132,12 +132,12 @@ impl<B: Bijection> Plan<'_, B> {
         let (exchange, known) = group.agree(step, || {
             let (exchange, is_sender) = match direction {
                 SendDirection::Shuffle => {
-                    let plan = Exchange::shuffle_in_rounds;
-                    (plan(p, census, before, after, rank, most)?, !are_slots_after)
+                    let plan = Exchange::builder(p, census, before, rank).to(after);
+                    (plan.in_rounds_of(most).shuffle()?, !are_slots_after)
                 }
                 SendDirection::Unshuffle => {
-                    let plan = Exchange::unshuffle_in_rounds;
-                    (plan(p, census, after, before, rank, most)?, are_slots_after)
+                    let plan = Exchange::builder(p, census, after, rank).to(before);
+                    (plan.in_rounds_of(most).unshuffle()?, are_slots_after)
                 }
             };
             let known = if is_sender { exchange.send_counts() } else { exchange.receive_counts() };

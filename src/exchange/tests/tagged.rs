@@ -292,8 +292,8 @@ fn a_plan_keeps_the_form_that_it_was_made_with() {
             assert!(plan.serves::<u32>());
             assert!(plan.sort(&mut workspace, &items).unwrap().is_some());
             let p = of(0);
-            let new = if is_back { Exchange::unshuffle } else { Exchange::shuffle };
-            let plan = new(&p, &census, &all, &all, 0).unwrap();
+            let settings = Exchange::builder(&p, &census, &all, 0);
+            let plan = if is_back { settings.unshuffle() } else { settings.shuffle() }.unwrap();
             assert!(plan.is_trusted());
             let expected = if is_back { own.unapply(&items) } else { own.apply(&items) };
             assert_eq!(exchange(&[plan], &items).unwrap(), expected.unwrap());
@@ -343,13 +343,13 @@ fn only_the_trusted_form_is_evaluated() {
     let (census, division) = (Census::new(&p).unwrap(), Division::even(3000, 3));
     for most in [u64::MAX, 200] {
         let plan = |rank| {
-            Exchange::shuffle_in_rounds(&p, &census, &division, &division, rank, most).unwrap()
+            Exchange::builder(&p, &census, &division, rank).in_rounds_of(most).shuffle().unwrap()
         };
         let plans: Vec<_> = (0..3).map(plan).collect();
         assert!(plans.iter().all(Exchange::is_trusted));
         assert_eq!(exchange(&plans, &items).unwrap(), expected);
         let plan = |rank| {
-            Exchange::unshuffle_in_rounds(&p, &census, &division, &division, rank, most).unwrap()
+            Exchange::builder(&p, &census, &division, rank).in_rounds_of(most).unshuffle().unwrap()
         };
         let plans: Vec<_> = (0..3).map(plan).collect();
         assert_eq!(exchange(&plans, &expected).unwrap(), items);
