@@ -10,8 +10,8 @@ impl<B: Bijection> Permutation<B> {
     ///
     /// [`SavedError::Foreign`](crate::error::SavedError::Foreign) if the cursor belongs to another
     /// permutation, or has been changed; and the errors of [`get`](Self::get), if the
-    /// cursor has no slot for its place and the domain has more slots than
-    /// [`Permutation::AUTO_INDEX_SLOTS_MAX`].
+    /// cursor has no slot for its place and the index is [not built at first
+    /// use](Permutation#the-index).
     ///
     /// # Examples
     ///

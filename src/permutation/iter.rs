@@ -44,9 +44,8 @@ pub type IntoIter<B = Standard> = Indexes<Permutation<B>, B>;
 ///
 /// Iterating backwards from a place far from the end, or through an inverse or a composition, may
 /// need an index of the permutation. It is then built, and the iterator panics if that fails, or if
-/// the domain has more than
-/// [`Permutation::AUTO_INDEX_SLOTS_MAX`] slots. Call
-/// [`Permutation::build_index`] beforehand to get an error instead.
+/// the index is [not built at first use](Permutation#the-index). Call [`Permutation::build_index`]
+/// beforehand to get an error instead.
 ///
 /// # Examples
 ///

@@ -77,9 +77,10 @@ use crate::{Bijection, Error, FromSeed, Seed, Word};
 /// [`Standard::EXACT_MAX`](crate::bijection::Standard::EXACT_MAX). For [`walk`](Self::walk), which
 /// is a different permutation, it always does, so all of these views take constant memory.
 ///
-/// The index is built at first use, up to [`Permutation::AUTO_INDEX_SLOTS_MAX`], which is a length
-/// of 2^33. For single places or ranges of more items, use `walk`: with [`new`](Self::new) those
-/// views return [`ViewError::IndexNotBuilt`](crate::error::ViewError::IndexNotBuilt) until
+/// The index is built at first use where that takes seconds at most: for up to 2^33 items, a limit
+/// that later versions may raise. For single places or ranges of more items, use `walk`: with
+/// [`new`](Self::new) those views return
+/// [`ViewError::IndexNotBuilt`](crate::error::ViewError::IndexNotBuilt) until
 /// [`build_index`](Self::build_index) has been called, which takes minutes for a trillion items.
 ///
 /// # Examples
@@ -139,18 +140,6 @@ pub struct Permutation<B = Standard> {
 }
 
 impl Permutation {
-    /// The most slots for which a view builds an index by itself.
-    ///
-    /// On a larger domain the views that need an index return
-    /// [`ViewError::IndexNotBuilt`](crate::error::ViewError::IndexNotBuilt), until
-    /// [`build_index`](Permutation::build_index) has built one: 2^34 slots take two threads 19
-    /// seconds, and 2^40 would take half an hour and 4.5 GB. A domain with 64 points for each item
-    /// or more counts as 64 slots for each item.
-    ///
-    /// A program can compare a length with this constant to choose between `new`, `build_index` and
-    /// [`walk`](Permutation::walk) in advance. Its value may grow with later versions.
-    pub const AUTO_INDEX_SLOTS_MAX: u64 = tuning::AUTO_INDEX_SLOTS_MAX;
-
     /// The permutation of `len` items that a seed determines, from the [`Standard`] family.
     ///
     /// It is the same on every machine and back end, and in every version of this crate with the

@@ -23,7 +23,7 @@ impl CudaWorkspace {
     /// this evaluates the places and nothing else, and returns without waiting for the GPU.
     /// Otherwise the permutation's [index](Permutation::build_index) tells where the range begins
     /// and ends, so that only its blocks are evaluated. If there is none,
-    /// [`build_index`](Self::build_index) builds it, up to [`Permutation::AUTO_INDEX_SLOTS_MAX`];
+    /// [`build_index`](Self::build_index) builds it, [unless it is large](Permutation#the-index);
     /// for a range that begins at place 0, the slots are evaluated from the first on instead, and
     /// the call waits for the GPU. Where the index lists the slots of survivors, with 64 points or
     /// more for each item, the host evaluates them, and the call copies the values to the GPU and

@@ -31,8 +31,10 @@ impl<B: Bijection> Permutation<B> {
         if is_built { tuning::LONG_JUMP } else { tuning::REACH }
     }
 
-    /// Whether an index is built at first use; see [`Permutation::AUTO_INDEX_SLOTS_MAX`].
-    pub(super) fn is_built_unasked(&self) -> bool {
+    /// Whether an index that is needed is built at first use, and not only by
+    /// [`build_index`](Self::build_index).
+    #[doc(hidden)]
+    pub fn is_built_unasked(&self) -> bool {
         // Listing the slot of one item takes as long as counting `SPARSE` slots.
         let slots = self.bijection.last().min(self.len.saturating_mul(tuning::SPARSE));
         slots < tuning::AUTO_INDEX_SLOTS_MAX

@@ -177,8 +177,7 @@ impl AnyOrder {
     ///
     /// Those of [`Permutation::build_index`].
     pub fn prepare(&self, go_on: impl Fn() -> bool + Sync) -> Result<(), Error> {
-        let last = self.bijection().last();
-        if self.is_random_access() || last >= Permutation::AUTO_INDEX_SLOTS_MAX {
+        if self.is_random_access() || !self.permutation.is_built_unasked() {
             return Ok(());
         }
         self.build_index_while(go_on)
