@@ -283,7 +283,9 @@ pub(crate) fn explain_input(error: FilesError, inputs: &str) -> Failure {
         FilesError::Changed => Failure::new(inputs, CHANGED),
         FilesError::ItemTooLong { item, most } => Failure::new(inputs, too_long(item + 1, most)),
         FilesError::Thread(error) => Failure::new("threads cannot be started", error),
-        error @ (FilesError::Shuffle(_) | FilesError::LengthMismatch { .. }) => explain_order(error),
+        error @ (FilesError::Shuffle(_) | FilesError::LengthMismatch { .. }) => {
+            explain_order(error)
+        }
         error => Failure::new(inputs, error),
     }
 }

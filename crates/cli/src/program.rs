@@ -258,6 +258,7 @@ mod tests {
         for (line, what) in [
             ("-o @y", "inputs"),
             ("-o @y -", "inputs"),
+            ("-o @y --files0-from -", "inputs"),
             ("@x", "output"),
             ("--shards 0 @x", "options"),
             ("--help", "options"),
@@ -265,6 +266,14 @@ mod tests {
             let failure = run_until(line, folder.path(), 99).0.unwrap_err();
             assert_eq!(failure.what(), what, "{line}: {failure}");
         }
+        // A list of names is an input like others.
+        let (list, x) = (folder.path().join("list"), folder.path().join("x"));
+        fs::write(&list, "-\0").unwrap();
+        let (refused, _) = run_until("-o @y --files0-from @list", folder.path(), 99);
+        assert_eq!(refused.unwrap_err().what(), list.to_str().unwrap());
+        fs::write(&list, x.to_str().unwrap()).unwrap();
+        let (report, _) = run_until("-o @y --files0-from @list", folder.path(), 99);
+        assert!(report.unwrap().starts_with("{\"lines\":2,"));
         let missing = run_until("-o @y @z", folder.path(), 99).0.unwrap_err();
         assert_eq!(missing.os_error(), Some(2), "{missing}");
         assert_eq!(missing.what(), folder.path().join("z").to_str().unwrap());

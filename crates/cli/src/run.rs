@@ -58,7 +58,8 @@ pub(crate) fn shuffle(arguments: &Arguments, progress: Progress) -> Result<Repor
 /// Everything that is read to what is written. Returns the number of files, too.
 fn all(arguments: &Arguments, job: &mut InputJob) -> Result<(usize, Done), Failure> {
     let is_read = !reads_nothing(arguments, job);
-    let walked = if is_read { sets::files(arguments)? } else { sets::unread(arguments) };
+    let has_host = job.progress.has_host();
+    let walked = if is_read { sets::files(arguments, has_host)? } else { sets::unread(arguments) };
     sets::take_index(&walked, arguments, job)?;
     let files = walked.files;
     // Standard input has no name.

@@ -25,115 +25,151 @@ pub(crate) use sets::{SetArguments, WorkerStage};
 const ABBREVIATIONS: &str = "Long options may be abbreviated when typed, not in scripts: a new one \
                              can make them ambiguous.";
 
+/// Headings of the help, in the order in which options of them come.
+const ORDER: &str = "Order";
+const SELECTION: &str = "Selection";
+const INPUT: &str = "Input";
+const RECORDS: &str = "Records";
+const OUTPUT: &str = "Output";
+const MACHINES: &str = "Several machines";
+const MEMORY: &str = "Memory";
+const REPORT: &str = "Report";
+
 /// Shuffle the lines of files or of standard input. The same seed gives the same order on every
 /// machine. All cores are used, or RAYON_NUM_THREADS threads.
 #[derive(Parser)]
 #[command(name = "bshuf", version, infer_long_args = true, after_help = ABBREVIATIONS)]
+#[command(disable_help_flag = true, disable_version_flag = true)]
 pub(crate) struct Arguments {
     /// Files to read; standard input if none are given, or for `-`
     #[arg(value_name = "FILE")]
     pub(crate) operands: Vec<OsString>,
 
-    /// Seed of the order: a number such as 42, or 42@3 with an epoch, or 64 hexadecimal digits;
-    /// otherwise drawn at random and reported
+    /// Seed: a number, a number@epoch, or 64 hex digits; random if not given
+    #[arg(help_heading = ORDER)]
     #[arg(long)]
     seed: Option<SeedText>,
 
     /// Use order N of the seed; 0 if not given
+    #[arg(help_heading = ORDER)]
     #[arg(long, value_name = "N")]
     pub(crate) epoch: Option<u64>,
 
-    /// Restore lines that were shuffled with the same seed and epoch; --shard and --range then
-    /// select from the restored lines
+    /// Restore lines that were shuffled with the same seed and epoch
+    #[arg(help_heading = ORDER)]
     #[arg(long, overrides_with = "undo", conflicts_with = "head")]
     pub(crate) undo: bool,
 
-    /// Write at most N lines, or N% of all lines, or the smallest N of several; --shard and --range
-    /// apply first and do not accept N%
+    /// Draw each line from all, with replacement; without end unless -n
+    #[arg(help_heading = ORDER)]
+    #[arg(short, long, overrides_with = "repeat", conflicts_with_all = ["undo", "together"])]
+    pub(crate) repeat: bool,
+
+    /// Where the order is computed: cpu, cuda, or the faster by auto
+    #[arg(help_heading = ORDER)]
+    #[arg(long, value_enum, default_value_t = BackendName::Cpu, hide_possible_values = true)]
+    backend: BackendName,
+
+    /// Write at most N lines, or N% of all; the smallest of several
+    #[arg(help_heading = SELECTION)]
     #[arg(short = 'n', long = "head-count", visible_alias = "head", value_name = "N")]
     #[arg(action = ArgAction::Append)]
     head: Vec<Head>,
 
     /// Write the share of worker R of W, counted from 0
+    #[arg(help_heading = SELECTION)]
     #[arg(long, value_name = "R/W", conflicts_with = "repeat")]
     shard: Option<WorkerShard>,
 
-    /// Write places A to B, without B and counted from 0, of the shuffled order, or of the share
-    /// selected by --shard
+    /// Write places A to B, without B, of the order or of the --shard share
+    #[arg(help_heading = SELECTION)]
     #[arg(long, value_name = "A..B", conflicts_with = "repeat")]
     range: Option<PlaceRange>,
 
-    /// Draw each line from all lines, with replacement; without end unless -n is given
-    #[arg(short, long, overrides_with = "repeat", conflicts_with_all = ["undo", "together"])]
-    pub(crate) repeat: bool,
-
-    /// Write to FILE, which may be an input; it is replaced as a whole or not at all
-    #[arg(short, long = "output", id = "output", value_name = "FILE", action = ArgAction::Append)]
-    outputs: Vec<PathBuf>,
-
-    /// Lines end with NUL instead of a newline
-    #[arg(short, long, overrides_with = "zero_terminated")]
-    zero_terminated: bool,
-
-    /// Treat every input as text, whatever its first bytes are
-    #[arg(short = 'a', long, overrides_with = "text")]
-    #[arg(conflicts_with_all = ["echo", "input_range", "record"])]
-    pub(crate) text: bool,
-
     /// Treat each argument as a line
+    #[arg(help_heading = INPUT)]
     #[arg(short, long, overrides_with = "echo")]
     #[arg(conflicts_with_all = ["input_range", "record", "together"])]
     pub(crate) echo: bool,
 
     /// Treat each number from LO through HI as a line
+    #[arg(help_heading = INPUT)]
     #[arg(short, long, value_name = "LO-HI", conflicts_with_all = ["operands", "undo", "record"])]
     pub(crate) input_range: Option<NumberRange>,
 
-    /// Shuffle files with equal line counts in the same order, into the folder given by -o
+    /// Treat every input as text, whatever its first bytes are
+    #[arg(help_heading = INPUT)]
+    #[arg(short = 'a', long, overrides_with = "text")]
+    #[arg(conflicts_with_all = ["echo", "input_range", "record"])]
+    pub(crate) text: bool,
+
+    /// Shuffle files of equal line counts alike, into the folder of -o
+    #[arg(help_heading = INPUT)]
     #[arg(long, overrides_with = "together", conflicts_with = "input_range")]
     pub(crate) together: bool,
 
-    /// Shuffle records of BYTES bytes instead of lines; files that end in .npy state their size
+    /// Lines end with NUL instead of a newline
+    #[arg(help_heading = RECORDS)]
+    #[arg(short, long, overrides_with = "zero_terminated")]
+    zero_terminated: bool,
+
+    /// Shuffle records of BYTES bytes, not lines; .npy files state theirs
+    #[arg(help_heading = RECORDS)]
     #[arg(long, value_name = "BYTES", conflicts_with = "zero_terminated")]
     pub(crate) record: Option<NonZeroUsize>,
 
     /// Leave the first BYTES bytes (a header) in place
+    #[arg(help_heading = RECORDS)]
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     #[arg(hide_default_value = true)]
     pub(crate) header_bytes: u64,
 
-    /// Shuffle the row groups of a Parquet or Arrow file, then the rows among W groups at a time
+    /// Shuffle a table's row groups, then the rows among W of them at a time
+    #[arg(help_heading = RECORDS)]
     #[arg(long, value_name = "W", conflicts_with = "undo")]
     #[arg(conflicts_with_all = sets::PLAIN)]
     pub(crate) blocks: Option<NonZeroU64>,
 
-    /// Use about SIZE of memory, such as 512M; by default three quarters of what is available
-    #[arg(long, value_name = "SIZE")]
-    memory: Option<MemorySize>,
-
-    /// Folder for temporary files, instead of $TMPDIR; 256M stay free. Repeat it to use several
-    /// disks
-    #[arg(long, value_name = "DIR", action = ArgAction::Append)]
-    temp: Vec<PathBuf>,
+    /// Write to FILE, which may be an input; it is replaced as a whole
+    #[arg(help_heading = OUTPUT)]
+    #[arg(short, long = "output", id = "output", value_name = "FILE", action = ArgAction::Append)]
+    outputs: Vec<PathBuf>,
 
     #[command(flatten)]
     pub(crate) sets: SetArguments,
 
-    /// Where to compute the order: cpu, cuda, or auto for the faster of the two
-    #[arg(long, value_enum, default_value_t = BackendName::Cpu, hide_possible_values = true)]
-    backend: BackendName,
+    /// Use about SIZE of memory, as 512M; by default 3/4 of what is available
+    #[arg(help_heading = MEMORY)]
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<MemorySize>,
+
+    /// Folder for temporary files, instead of $TMPDIR; repeat for more disks
+    #[arg(help_heading = MEMORY)]
+    #[arg(long, value_name = "DIR", action = ArgAction::Append)]
+    temp: Vec<PathBuf>,
 
     /// Show progress from the start, even if lines go to the terminal
+    #[arg(help_heading = REPORT)]
     #[arg(long, overrides_with = "progress", conflicts_with = "quiet")]
     pub(crate) progress: bool,
 
     /// Write the report as one line of JSON
+    #[arg(help_heading = REPORT)]
     #[arg(long, overrides_with = "stats", conflicts_with = "quiet")]
     pub(crate) stats: bool,
 
     /// Show neither progress nor report
+    #[arg(help_heading = REPORT)]
     #[arg(short, long, overrides_with = "quiet")]
     pub(crate) quiet: bool,
+
+    /// Show this help
+    #[arg(short = 'h', long = "help", action = ArgAction::Help, help_heading = REPORT)]
+    _help: Option<bool>,
+
+    /// Show the version
+    #[arg(short = 'V', long = "version", action = ArgAction::Version, help_heading = REPORT)]
+    _version: Option<bool>,
 
     /// Write the man page, or completions for a shell
     #[arg(long, value_enum, hide = true, exclusive = true)]
@@ -194,8 +230,10 @@ impl Arguments {
             );
             return Err(Self::command().error(ErrorKind::ArgumentConflict, why));
         }
-        let has_folder = arguments.operands.iter().any(|path| Path::new(path).is_dir());
-        if arguments.undo && arguments.seed.is_none() && !has_folder {
+        // What a list names is not known before it is read.
+        let may_have_seed = arguments.sets.files0_from.is_some()
+            || arguments.operands.iter().any(|path| Path::new(path).is_dir());
+        if arguments.undo && arguments.seed.is_none() && !may_have_seed {
             let why = "'--undo' needs '--seed <SEED>', unless it is given a folder of shards";
             return Err(Self::command().error(ErrorKind::MissingRequiredArgument, why));
         }
@@ -211,7 +249,11 @@ impl Arguments {
     /// Checks that neither standard input nor standard output is read or written.
     pub(crate) fn check_for_host(&self) -> Result<(), Failure> {
         let is_read = !self.echo && self.input_range.is_none();
-        if is_read && (self.operands.is_empty() || self.operands.iter().any(|path| path == "-")) {
+        let is_standard = match &self.sets.files0_from {
+            Some(list) => list.as_os_str() == "-",
+            None => self.operands.is_empty() || self.operands.iter().any(|path| path == "-"),
+        };
+        if is_read && is_standard {
             return Err(Failure::new("inputs", "none are given: name files or folders"));
         }
         if self.output().is_none() && self.sets.output_dir.is_none() {

@@ -8,6 +8,7 @@ use bijective_shuffle_cli::formats::Compression;
 use clap::{ArgAction, ValueEnum};
 
 use super::splits::NamedSplits;
+use super::{INPUT, MACHINES, MEMORY, OUTPUT, RECORDS};
 use crate::memory::MemorySize;
 use crate::selection::WorkerShard;
 
@@ -18,115 +19,129 @@ pub(super) const PLAIN: [&str; 4] = ["record", "echo", "input_range", "repeat"];
 /// one of them pass.
 #[derive(clap::Args)]
 pub(crate) struct SetArguments {
-    /// Read folders within folders too, but follow no links to other folders; files are read in the
-    /// order of their names
+    /// Read folders in folders too; links to folders are not followed
+    #[arg(help_heading = INPUT)]
     #[arg(long, overrides_with = "recursive")]
     pub(crate) recursive: bool,
 
     /// Read input names from FILE, each terminated by NUL
+    #[arg(help_heading = INPUT)]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["operands", "echo", "input_range", "together"])]
     pub(crate) files0_from: Option<PathBuf>,
 
-    /// Keep the first K lines of each input, which all inputs share, at the top of each output
+    /// Keep the first K lines, the same in all inputs, atop each output
+    #[arg(help_heading = RECORDS)]
     #[arg(long, value_name = "K", conflicts_with_all = PLAIN)]
     pub(crate) header_lines: Option<u64>,
 
-    /// Likewise keep the first lines that begin with BYTES, such as '#', before those of
-    /// --header-lines; may be repeated
+    /// Keep first lines that begin with BYTES, as '#', too; repeatable
+    #[arg(help_heading = RECORDS)]
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, action = ArgAction::Append)]
     #[arg(conflicts_with_all = PLAIN)]
     header_prefix: Vec<ByteArgument>,
 
-    /// Shuffle rows of CSV, whose quoted fields may contain newlines; a comma or DELIM separates
-    /// fields
+    /// Shuffle rows of CSV, which may be quoted; commas or DELIM part fields
+    #[arg(help_heading = RECORDS)]
     #[arg(long, value_name = "DELIM", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = ",", value_parser = parse_delimiter)]
     #[arg(group = "kind", conflicts_with = "zero_terminated", conflicts_with_all = PLAIN)]
     csv: Option<u8>,
 
     /// Allow quotes within unquoted fields of CSV, as in 5" pipe
+    #[arg(help_heading = RECORDS)]
     #[arg(long, overrides_with = "loose_quotes")]
     loose_quotes: bool,
 
     /// Shuffle groups of N lines
+    #[arg(help_heading = RECORDS)]
     #[arg(long, value_name = "N", group = "kind", conflicts_with_all = PLAIN)]
     lines_per_record: Option<NonZeroU32>,
 
     /// Shuffle the reads of FASTQ files, and check them
+    #[arg(help_heading = RECORDS)]
     #[arg(long, overrides_with = "fastq")]
     #[arg(group = "kind", conflicts_with = "zero_terminated", conflicts_with_all = PLAIN)]
     fastq: bool,
 
     /// Records end with BYTES; \n, \r, \t, \0 and \xHH stand for one each
+    #[arg(help_heading = RECORDS)]
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     #[arg(group = "kind", conflicts_with = "zero_terminated", conflicts_with_all = PLAIN)]
     separator: Option<ByteArgument>,
 
     /// Records begin with a line that starts with BYTES, as '>' for FASTA
+    #[arg(help_heading = RECORDS)]
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     #[arg(group = "kind", conflicts_with = "zero_terminated", conflicts_with_all = PLAIN)]
     record_start: Option<ByteArgument>,
 
     /// Shuffle the records of TFRecord files, and verify their checksums
+    #[arg(help_heading = RECORDS)]
     #[arg(long, overrides_with = "tfrecord", group = "kind", conflicts_with_all = PLAIN)]
     #[arg(conflicts_with_all = ["zero_terminated", "text", "header_lines", "header_prefix"])]
     tfrecord: bool,
 
-    /// Shuffle the samples of tar archives: files with the same name up to its first dot
+    /// Shuffle samples of tar archives: files alike up to their first dot
+    #[arg(help_heading = RECORDS)]
     #[arg(long, overrides_with = "tar", group = "kind", conflicts_with_all = PLAIN)]
     #[arg(conflicts_with_all = ["zero_terminated", "text"])]
     tar: bool,
 
-    /// Allow samples with other parts, or rows of CSV with another number of fields, than the first
+    /// Allow tar samples or CSV rows with other parts than the first
+    #[arg(help_heading = RECORDS)]
     #[arg(long, overrides_with = "uneven")]
     #[arg(conflicts_with_all = ["record", "lines_per_record", "fastq", "separator", "record_start"])]
     #[arg(conflicts_with_all = ["tfrecord", "zero_terminated", "blocks"], conflicts_with_all = PLAIN)]
     pub(crate) uneven: bool,
 
-    /// Write shards to DIR, which must be empty or new; by default one shard per input
+    /// Write shards to DIR, empty or new; by default one for each input
+    #[arg(help_heading = OUTPUT)]
     #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "together"], conflicts_with_all = PLAIN)]
     pub(crate) output_dir: Option<PathBuf>,
 
     /// Write N shards
+    #[arg(help_heading = OUTPUT)]
     #[arg(long, value_name = "N")]
     #[arg(conflicts_with_all = ["shard_bytes", "shard_records"])]
     pub(crate) shards: Option<NonZeroU64>,
 
     /// Write shards of about SIZE each, before compression
+    #[arg(help_heading = OUTPUT)]
     #[arg(long, value_name = "SIZE", conflicts_with = "shard_records")]
     pub(crate) shard_bytes: Option<MemorySize>,
 
     /// Write shards of at most N records each
+    #[arg(help_heading = OUTPUT)]
     #[arg(long, value_name = "N")]
     pub(crate) shard_records: Option<NonZeroU64>,
 
-    /// Divide the shards into folders: NAME=SHARE,.. where a share is 0.98, 98%, a number of
-    /// records, or `rest`
+    /// Divide shards into folders: NAME=SHARE,.., as 0.98, 98%, 500 or rest
+    #[arg(help_heading = OUTPUT)]
     #[arg(long, value_name = "SPLITS")]
     pub(crate) split: Option<NamedSplits>,
 
-    #[arg(help = format!(
-        "Compress outputs: {}, with a level as in zstd:3; by default the output's name or the \
-         inputs decide",
-        Compression::names()
-    ))]
+    #[arg(help_heading = OUTPUT)]
+    #[arg(help = format!("Compress outputs: {}; a level as in zstd:3", Compression::names()))]
     #[arg(long, value_name = "CODEC", conflicts_with_all = PLAIN)]
     pub(crate) compress: Option<Compression>,
 
-    /// Resume an interrupted run; shards that it wrote are verified and kept
+    /// Resume an interrupted run; its shards are verified and kept
+    #[arg(help_heading = OUTPUT)]
     #[arg(long, overrides_with = "resume")]
     pub(crate) resume: bool,
 
-    /// Run as worker R of W, counted from 0; all workers share the folder of the shards
+    /// Run as worker R of W, from 0; all share the folder of the shards
+    #[arg(help_heading = MACHINES)]
     #[arg(long, value_name = "R/W")]
     pub(crate) worker: Option<WorkerShard>,
 
-    /// Stage to run: count, distribute or collect; start one only after all workers finished the
-    /// previous
+    /// Run count, distribute or collect, each when all have ended the last
+    #[arg(help_heading = MACHINES)]
     #[arg(long, value_enum, hide_possible_values = true)]
     pub(crate) stage: Option<WorkerStage>,
 
     /// Compress temporary files
+    #[arg(help_heading = MEMORY)]
     #[arg(long, overrides_with = "temp_compress")]
     pub(crate) temp_compress: bool,
 }

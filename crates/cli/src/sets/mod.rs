@@ -33,8 +33,8 @@ use folder_run::seed_of;
 use opened::{count, explain, open};
 
 /// The files that are read, with those of folders in place of them. They may also be listed in a
-/// file.
-pub(crate) fn files(arguments: &Arguments) -> Result<Walked, Failure> {
+/// file. With a host they are not standard input, which is the host's own.
+pub(crate) fn files(arguments: &Arguments, has_host: bool) -> Result<Walked, Failure> {
     let sets = &arguments.sets;
     let operands = match &sets.files0_from {
         Some(list) => {
@@ -48,6 +48,10 @@ pub(crate) fn files(arguments: &Arguments) -> Result<Walked, Failure> {
             let listed = paths(&list.context(&name)?).context(&name)?;
             if listed.is_empty() {
                 return Err(Failure::new(name, "names no files"));
+            }
+            if has_host && listed.iter().any(|path| path.as_os_str() == "-") {
+                let why = "names standard input, which is not read here: name files or folders";
+                return Err(Failure::new(name, why));
             }
             listed
         }

@@ -460,10 +460,11 @@ fn folders_of_shards_say_what_they_are() {
     assert!(outcome.stderr.contains("'--undo' needs '--seed <SEED>'"), "{}", outcome.stderr);
     fs::create_dir(folder.path("in")).unwrap();
     folder.write("in/text", &text);
-    assert_eq!(
-        folder.complaint(&["--undo", "in"], b""),
-        "bshuf: --undo: there is no index with a seed: give --seed"
-    );
+    let missing = "bshuf: --undo: there is no index with a seed: give --seed";
+    assert_eq!(folder.complaint(&["--undo", "in"], b""), missing);
+    // A list may name such a folder as well, or none.
+    assert!(folder.output(&["--undo", "--files0-from", "-"], b"out\0") == text);
+    assert_eq!(folder.complaint(&["--undo", "--files0-from", "-"], b"text"), missing);
 }
 
 /// Runs until a number of shards is journalled, or to the end, and kills the run.
