@@ -214,7 +214,7 @@ class Source(Generic[One, Many]):
 
     def begin(self, epoch: int) -> int:
         """Prepares an epoch, and returns its number of places. Raises `ValueError` if there are no
-        positions for it."""
+        places for it."""
         self.check_epoch(epoch, self._n)
         return self._n
 
@@ -229,7 +229,7 @@ class Source(Generic[One, Many]):
         raise NotImplementedError
 
     def check_epoch(self, epoch: int, n: int) -> None:
-        """Raises `ValueError` if there are no positions for an epoch of `n` places."""
+        """Raises `ValueError` if the places of an epoch of `n` are beyond the last that is counted."""
 
     def items(self, epoch: int, n: int, places: np.ndarray[Any, Any]) -> Many:
         """The items at some places of an epoch of `n` places, each below `n`."""
@@ -374,14 +374,14 @@ class Mixture(Source[tuple[int, int], tuple[_Integers, _Integers]]):
     """Sets in fixed shares: each place holds a set, and an item of that set. Weights are integers, or
     decimal numbers such as `[0.7, 0.3]`, which are `[7, 3]`.
 
-    Any run of as many positions as the weights add up to, divided by their greatest common
+    Any run of as many places as the weights add up to, divided by their greatest common
     divisor, holds each set exactly as often as its weight says. In any other run, such as a
     rank's batch, a count differs from the exact share by less than `ceil(log2(sets))`. Each set
     goes through a shuffled order of its own, then through another one: no item of a set comes
     again before all its others have. The next epoch of the mixture goes on where the one before
-    ends, so place `i` of epoch `e` is position `e * n + i`.
+    ends, so place `i` of epoch `e` is place `e * n + i` of the whole mixture.
 
-    `n`, the number of places in an epoch, is by default the number of positions in which every set
+    `n`, the number of places in an epoch, is by default the number of places in which every set
     comes as a whole at least once. `[..]` gives a pair `(set, item)`, or an array of sets and one of
     items; `batches` deals places out to ranks.
 
@@ -409,9 +409,9 @@ class Mixture(Source[tuple[int, int], tuple[_Integers, _Integers]]):
 
     def changed(self, start: SupportsIndex, weights: Sequence[Any],
                 added: Sequence[SupportsIndex] = ()) -> Mixture:
-        """Returns this mixture with other weights from position `start` on, and with more sets, of
-        the lengths `added`, after the others. Every set continues in its order. `n` and the epoch
-        stay as they are, and a state of `batches` fits a mixture with the same changes only."""
+        """Returns this mixture with other weights from place `start` of the whole on, and with more
+        sets, of the lengths `added`, after the others. Every set continues in its order. `n` and the
+        epoch stay as they are, and a state of `batches` fits a mixture with the same changes only."""
         new = Mixture.__new__(Mixture)
         change = (count(start, "start"), _counts(added, "a length"), _set_weights(weights))
         new._changes = [*self._changes, change]
@@ -426,7 +426,7 @@ class Mixture(Source[tuple[int, int], tuple[_Integers, _Integers]]):
 
     @property
     def quota(self) -> int:
-        """The number of positions in which the counts of all sets are exact."""
+        """The number of places in which the counts of all sets are exact."""
         return self._inner.quota
 
     @property
@@ -435,7 +435,7 @@ class Mixture(Source[tuple[int, int], tuple[_Integers, _Integers]]):
         return self._inner.fingerprint
 
     def check_epoch(self, epoch: int, n: int) -> None:
-        """Raises `ValueError` if there are no positions for an epoch of `n` places."""
+        """Raises `ValueError` if the places of an epoch of `n` are beyond the last that is counted."""
         self._inner.check_epoch(epoch, n)
 
     def items(self, epoch: int, n: int,

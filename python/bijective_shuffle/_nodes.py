@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, SupportsIndex
+from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
 
 from . import _native
 from ._loaders import count
 from ._types import Seed
+
+
+class NodeRun(NamedTuple):
+    """A run that has read a part of an epoch: its number of nodes, and the number of blocks that each
+    of them read."""
+
+    nodes: int
+    read: int
 
 
 class NodeBlocks:
@@ -39,9 +47,8 @@ class NodeBlocks:
 
     def after(self, epoch: SupportsIndex, runs: Sequence[tuple[int, int]], node: SupportsIndex,
               nodes: SupportsIndex) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """The blocks that remain for a node, in order, after earlier runs have read some. `runs`
-        has a pair for each run: its number of nodes, and the number of blocks that each of them
-        read."""
+        """The blocks that remain for a node, in order, after earlier runs have read some: a `NodeRun`,
+        or such a pair, for each run."""
         given = [
             (count(many, "a number of nodes"), count(read, "a number of blocks"))
             for many, read in runs

@@ -19,7 +19,7 @@ macro_rules! named {
 }
 
 named! {
-    batch block blocks consumed count emitted epoch first length max_tokens n node nodes overlap position
+    batch block blocks consumed count emitted epoch first length max_tokens n node nodes overlap place
     rank size start taken window ranks
 }
 

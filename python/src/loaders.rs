@@ -2,7 +2,7 @@
 //! [`weighted_sample`].
 
 use bijective_shuffle_engine::check::try_with_capacity;
-use bijective_shuffle_loaders::{Error, ItemWeights, Mixture, Source, Weighted, integer_weights};
+use bijective_shuffle_loaders::{ItemWeights, Mixture, Source, Weighted, integer_weights};
 use numpy::{Element, PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -28,7 +28,7 @@ fn weights_of(py: Python<'_>, weights: &Bound<'_, PyAny>) -> PyResult<Box<dyn It
     integers!(u64 i64 u32 i32);
     if let Ok(array) = weights.cast::<PyArray1<f64>>() {
         let floats = Shared::new(array, "weights")?;
-        let whole = || floats.copied::<1>().and_then(|own| integer_weights(own.as_flattened()));
+        let whole = || floats.copied().and_then(|own| integer_weights(&own));
         return Ok(Box::new(detached(py, whole)?.map_err(exception)?));
     }
     Err(PyTypeError::new_err(
@@ -72,16 +72,13 @@ impl Weights {
     ) -> PyResult<Self> {
         let seed = seed::read(seed, 0)?;
         let table = Shared::new(table, "the numbers of a table")?;
-        if table.count() % 2 > 0 {
-            return Err(exception(Error::NotATable));
-        }
-        let copy = || table.copied().and_then(|pairs| Weighted::from_table(pairs, seed));
+        let copy = || table.copied().and_then(|own| Weighted::from_table(own, seed));
         Ok(Self { inner: detached(py, copy)?.map_err(exception)? })
     }
 
     /// The table, one entry after another.
     fn table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
-        copied(py, self.inner.table().as_flattened())
+        copied(py, self.inner.table())
     }
 
     /// The number of items.
@@ -96,14 +93,14 @@ impl Weights {
         self.inner.fingerprint()
     }
 
-    /// The item at a position of an epoch.
+    /// The item at a place of an epoch.
     fn item(
         &self,
         #[pyo3(from_py_with = argument::epoch)] epoch: u64,
-        #[pyo3(from_py_with = argument::position)] position: u64,
+        #[pyo3(from_py_with = argument::place)] place: u64,
     ) -> PyResult<u64> {
         let mut item = Vec::new();
-        self.inner.items(epoch, 0, &mut [position], &mut item).map_err(exception)?;
+        self.inner.items(epoch, 0, &mut [place], &mut item).map_err(exception)?;
         Ok(item[0])
     }
 
@@ -140,7 +137,7 @@ impl Sets {
         Ok(Self { inner: Mixture::new(&lengths.0, &weights.0, seed).map_err(exception)? })
     }
 
-    /// Other weights, and more sets, from a position on.
+    /// Other weights, and more sets, from a place on.
     fn changed(
         &self,
         #[pyo3(from_py_with = argument::start)] start: u64,
@@ -152,13 +149,13 @@ impl Sets {
         Ok(Self { inner })
     }
 
-    /// The number of positions in which all counts are exact.
+    /// The number of places in which all counts are exact.
     #[getter]
     fn quota(&self) -> u64 {
         self.inner.quota()
     }
 
-    /// The number of positions in which each set comes as a whole, if it fits 64 bits.
+    /// The number of places in which each set comes as a whole, if it fits 64 bits.
     #[getter]
     fn one_pass(&self) -> Option<u64> {
         self.inner.pass()
@@ -170,7 +167,7 @@ impl Sets {
         self.inner.fingerprint()
     }
 
-    /// Checks that there are positions for an epoch.
+    /// Checks that there are places for an epoch.
     fn check_epoch(
         &self,
         #[pyo3(from_py_with = argument::epoch)] epoch: u64,
@@ -179,26 +176,24 @@ impl Sets {
         self.inner.begin(epoch, Some(n)).map(|_| ()).map_err(exception)
     }
 
-    /// The set and the item at a position.
-    fn item(&self, #[pyo3(from_py_with = argument::position)] position: u64) -> (usize, u64) {
-        self.inner.get(position)
+    /// The set and the item at a place.
+    fn item(&self, #[pyo3(from_py_with = argument::place)] place: u64) -> (usize, u64) {
+        self.inner.get(place)
     }
 
-    /// The sets and the items at some positions.
+    /// The sets and the items at some places.
     #[expect(clippy::type_complexity, reason = "two arrays")]
     fn items<'py>(
         &self,
         py: Python<'py>,
-        positions: PyReadonlyArray1<'py, u64>,
+        places: PyReadonlyArray1<'py, u64>,
     ) -> PyResult<(Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u64>>)> {
-        let positions = numbers_of(&positions)?;
-        let mut pairs = try_with_capacity(positions.len()).map_err(exception)?;
-        let mut look_up = || self.inner.extend(&positions, &mut pairs);
-        if positions.len() <= FEW {
-            look_up();
-        } else {
-            detached(py, look_up)?;
-        }
+        let places = numbers_of(&places)?;
+        let mut pairs = try_with_capacity(places.len()).map_err(exception)?;
+        pairs.resize(places.len(), (0, 0));
+        let mut look_up = || self.inner.get_many(&places, &mut pairs);
+        let found = if places.len() <= FEW { look_up() } else { detached(py, look_up)? };
+        found.map_err(exception)?;
         let (sets, items) = (zeros(py, pairs.len() as u64)?, zeros(py, pairs.len() as u64)?);
         // SAFETY: the array is new, so nobody else reads or writes it.
         let (sets_out, items_out) =

@@ -55,10 +55,6 @@ impl<N: Number> Shared<N> {
         Ok(Self { first: array.data(), count: array.len(), _pin: pin })
     }
 
-    pub(crate) fn count(&self) -> usize {
-        self.count
-    }
-
     /// A number.
     ///
     /// # Panics
@@ -75,14 +71,13 @@ impl<N: Number> Shared<N> {
         unsafe { number.read_volatile() }
     }
 
-    /// Copies the numbers on all threads, `WIDTH` of them to an item. Those that are left over are
-    /// not copied.
-    pub(crate) fn copied<const WIDTH: usize>(&self) -> Result<Vec<[N; WIDTH]>, Error> {
-        let len = self.count / WIDTH;
+    /// Copies the numbers on all threads.
+    pub(crate) fn copied(&self) -> Result<Vec<N>, Error> {
+        let len = self.count;
         let mut copy = memory::try_in_huge_pages(len)?;
         parallel::each_chunk(&mut copy.spare_capacity_mut()[..len], CHUNK, |chunk, items| {
             for (item, out) in (chunk * CHUNK..).zip(items) {
-                out.write(core::array::from_fn(|k| self.get(item * WIDTH + k)));
+                out.write(self.get(item));
             }
         });
         // SAFETY: there was room for that many, and each chunk has written its own.

@@ -1,7 +1,7 @@
 //! Functions for streams through a buffer, splits, and blocks of nodes, which are Python otherwise.
 
 use bijective_shuffle_engine::check::try_with_capacity;
-use bijective_shuffle_loaders::{NodeBlocks, Splits, StreamOrder, StreamState};
+use bijective_shuffle_loaders::{NodeBlocks, NodeRun, Splits, StreamOrder, StreamState};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
@@ -137,7 +137,9 @@ pub(crate) fn node_blocks<'py>(
     #[pyo3(from_py_with = argument::nodes)] nodes: u64,
 ) -> PyResult<Bound<'py, PyArray1<u64>>> {
     let own = NodeBlocks::new(blocks, kept, seed::read(seed, epoch)?).map_err(exception)?;
-    let list = detached(py, || own.after(epoch, &runs.0, node, nodes))?.map_err(exception)?;
+    let mut earlier = try_with_capacity(runs.0.len()).map_err(exception)?;
+    earlier.extend(runs.0.into_iter().map(|(nodes, read)| NodeRun { nodes, read }));
+    let list = detached(py, || own.after(epoch, &earlier, node, nodes))?.map_err(exception)?;
     Ok(PyArray1::from_vec(py, list))
 }
 

@@ -138,7 +138,8 @@ impl ByLength {
         py: Python<'_>,
         #[pyo3(from_py_with = argument::epoch)] epoch: u64,
     ) -> PyResult<(u64, u64)> {
-        detached(py, || self.inner.clone().with_epoch(epoch).tokens())?.map_err(exception)
+        let counts = detached(py, || self.inner.clone().with_epoch(epoch).token_counts())?;
+        counts.map(|counts| (counts.items, counts.padded)).map_err(exception)
     }
 
     /// The items of the batches at some places of an epoch.

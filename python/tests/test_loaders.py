@@ -40,10 +40,10 @@ def digest(values):
 @pytest.mark.parametrize("entry", VECTORS["draws"])
 def test_draws_are_those_of_the_second_implementation(entry):
     draws = bs.Weighted(WEIGHTS[entry["weights"]], **key(entry), n=2**63 - 1)
-    for position, item in zip(entry["positions"], entry["items"], strict=True):
-        position = int(position, 16)
-        if position < draws.n:
-            assert draws[position] == draws[[position]][0] == item
+    for place, item in zip(entry["places"], entry["items"], strict=True):
+        place = int(place, 16)
+        if place < draws.n:
+            assert draws[place] == draws[[place]][0] == item
     assert digest(draws[:300]) == entry["digest"]
     assert hex(draws.fingerprint) == entry["fingerprint"]
     assert draws[:300].dtype == np.int64

@@ -43,9 +43,9 @@ pub enum Error {
     },
     /// A change of a mixture lies before its last change.
     ChangeTooEarly {
-        /// The position from which on it is to change.
+        /// The place from which on it is to change.
         from: u64,
-        /// The position of the last change.
+        /// The place of the last change.
         last: u64,
     },
     /// The text is not a saved mixture.
@@ -93,8 +93,8 @@ pub enum Error {
     },
     /// The resumed input lacks an item that was in the stream's buffer.
     StreamItemMissing {
-        /// Its number in the input.
-        position: u64,
+        /// Its number in the input, counted from 0.
+        item: u64,
     },
     /// The input of a stream is longer than when the state was saved.
     StreamTooLong {
@@ -119,18 +119,18 @@ pub enum Error {
     },
     /// The share of its blocks that a node keeps is not from 0 to 1.
     KeptShareOutOfRange,
-    /// An epoch would begin or end after position 2^64 - 1, the last that can be counted.
+    /// An epoch would begin or end after place 2^64 - 1, the last that can be counted.
     EpochTooLarge {
         /// The epoch.
         epoch: u64,
-        /// The number of positions in an epoch.
+        /// The number of places in an epoch.
         len: u64,
     },
-    /// Positions beyond the last one, 2^64 - 1, were asked for.
+    /// Places beyond the last one, 2^64 - 1, were asked for.
     PlacesOutOfRange {
-        /// The first position asked for.
+        /// The first place asked for.
         first: u64,
-        /// The number of positions asked for.
+        /// The number of places asked for.
         count: u64,
     },
     /// The library has refused the call, or memory could not be allocated.
@@ -172,8 +172,8 @@ impl fmt::Display for Error {
             ),
             Self::ChangeTooEarly { from, last } => write!(
                 f,
-                "the mixture cannot change at position {from}, because it changes at position \
-                 {last} already: make changes in the order of their positions"
+                "the mixture cannot change at place {from}, because it changes at place \
+                 {last} already: make changes in the order of their places"
             ),
             Self::NotAMixture => f.write_str("the text is not a saved mixture"),
             Self::EpochLengthMismatch { asked, has } => write!(
@@ -207,9 +207,9 @@ impl fmt::Display for Error {
                 f,
                 "a window or buffer of {size} items is not possible: it holds from 1 to {most}"
             ),
-            Self::StreamItemMissing { position } => write!(
+            Self::StreamItemMissing { item } => write!(
                 f,
-                "the input has no item {position}, where the state goes on: begin it earlier, and \
+                "the input has no item {item}, where the state goes on: begin it earlier, and \
                  with the same items as before"
             ),
             Self::StreamTooLong { items } => write!(
@@ -238,12 +238,12 @@ impl fmt::Display for Error {
             ),
             Self::EpochTooLarge { epoch, len } => write!(
                 f,
-                "epoch {epoch} of {len} positions ends after position 2^64 - 1, the last one: use \
-                 a smaller epoch"
+                "epoch {epoch} of {len} places ends after place 2^64 - 1, the last one: use a \
+                 smaller epoch"
             ),
             Self::PlacesOutOfRange { first, count } => write!(
                 f,
-                "{count} positions from {first} on were asked for, and position 2^64 - 1 is the \
+                "{count} places from {first} on were asked for, and place 2^64 - 1 is the \
                  last: ask for fewer"
             ),
             Self::Shuffle(error) => error.fmt(f),

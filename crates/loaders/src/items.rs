@@ -24,13 +24,22 @@ pub(crate) fn below(word: u64, count: u64) -> u64 {
     ((u128::from(word) * u128::from(count)) >> 64) as u64
 }
 
-/// Checks that as many positions from one on are below 2^64.
-pub(crate) fn check_positions(first: u64, count: usize) -> Result<(), Error> {
+/// Checks that as many places from one on are below 2^64.
+pub(crate) fn check_places(first: u64, count: usize) -> Result<(), Error> {
     let count = count as u64;
     if count > 0 && first.checked_add(count - 1).is_none() {
         return Err(Error::PlacesOutOfRange { first, count });
     }
     Ok(())
+}
+
+/// Checks that there is room for one item for each place.
+pub(crate) fn check_lengths(places: usize, out: usize) -> Result<(), Error> {
+    if places == out {
+        return Ok(());
+    }
+    let (expected, actual) = (places as u64, out as u64);
+    Err(bijective_shuffle::Error::LengthMismatch { expected, actual }.into())
 }
 
 /// Checks that a place is below a length.

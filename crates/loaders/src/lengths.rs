@@ -27,7 +27,7 @@ const MOST: usize = 1 << 16;
 ///
 /// Each epoch has a number of batches of its own, the same on all ranks.
 /// [`Batches`](crate::Batches) deals them out, in as many steps on all ranks.
-/// [`tokens`](Self::tokens) says what the padding wastes.
+/// [`token_counts`](Self::token_counts) says what the padding wastes.
 ///
 /// An index takes 2 bytes an item, 2 bytes a batch and 8 bytes a window. It is built on all cores
 /// when an epoch is first asked for, and shared by clones, which keep those of the last two epochs.
@@ -44,8 +44,8 @@ const MOST: usize = 1 << 16;
 ///     let longest = items.iter().map(|&item| lengths[item as usize]).max().unwrap();
 ///     assert!(longest as usize * items.len() <= 4096);
 /// }
-/// let (tokens, padded) = batches.tokens()?;
-/// assert!(tokens as f64 > 0.98 * padded as f64);
+/// let tokens = batches.token_counts()?;
+/// assert!(tokens.items as f64 > 0.98 * tokens.padded as f64);
 ///
 /// let mut dealt = Batches::new(batches, None, BatchOptions::new(1).rank(1, 4))?;
 /// let mut batch = Vec::new();
@@ -64,6 +64,16 @@ pub struct Lengths<L> {
     window: usize,
     total: u64,
     index: PerEpoch<EpochBatches>,
+}
+
+/// The numbers of tokens in an epoch of [`Lengths`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct TokenCounts {
+    /// The tokens of all items.
+    pub items: u64,
+    /// The tokens of all batches, whose items are padded to the longest.
+    pub padded: u64,
 }
 
 /// The batches of an epoch.
@@ -136,14 +146,14 @@ impl<L: ItemLengths> Lengths<L> {
         Ok(self.index(self.seed.epoch())?.len())
     }
 
-    /// The number of tokens of all items, and the number with padding of all batches of the seed's
-    /// epoch.
+    /// The numbers of tokens in the seed's epoch, without and with padding.
     ///
     /// # Errors
     ///
     /// As [`batch_count`](Self::batch_count).
-    pub fn tokens(&self) -> Result<(u64, u64), Error> {
-        Ok((self.total, self.index(self.seed.epoch())?.padded))
+    pub fn token_counts(&self) -> Result<TokenCounts, Error> {
+        let padded = self.index(self.seed.epoch())?.padded;
+        Ok(TokenCounts { items: self.total, padded })
     }
 
     /// The lengths of the items.

@@ -1,6 +1,6 @@
 //! What training loops draw besides one shuffled set.
 //!
-//! | | what position `p` holds | time for a look-up | memory |
+//! | | what place `p` holds | time for a look-up | memory |
 //! | --- | --- | --- | --- |
 //! | [`Weighted`] | an item, by weights, with replacement | constant | 16 bytes an item, which processes can share |
 //! | [`weighted_sample`] | `k` items by weights, without replacement | all in time for `n` | for `2 k` on each thread |
@@ -11,7 +11,7 @@
 //! | [`Splits`] | the part of a data set that item `p` is in | constant | for the shares |
 //! | [`NodeBlocks`] | the blocks that a node reads, mostly those that it had | all blocks of a node at once | for these |
 //!
-//! One law holds for all: an item is a function of the seed, the epoch and the position, and of
+//! One law holds for all: an item is a function of the seed, the epoch and the place, and of
 //! nothing else. So any rank computes its own items, on any machine, with any number of threads;
 //! [`Batches`] deals them out, and a saved state is a few numbers that fit any number of ranks.
 //!
@@ -54,9 +54,9 @@ mod weights;
 pub use batches::{BatchOptions, Batches, Source};
 pub use error::Error;
 pub use items::ItemLengths;
-pub use lengths::Lengths;
+pub use lengths::{Lengths, TokenCounts};
 pub use mixture::Mixture;
-pub use nodes::NodeBlocks;
+pub use nodes::{NodeBlocks, NodeRun};
 pub use packed::{Packed, Piece};
 pub use sample::weighted_sample;
 pub use splits::Splits;

@@ -10,7 +10,7 @@ use bijective_shuffle_engine::saved;
 
 use crate::Error;
 use crate::batches::Source;
-use crate::items::StandardWalk;
+use crate::items::{StandardWalk, check_lengths};
 
 /// The number of mixtures, among what this package draws.
 const NUMBER: u32 = 2;
@@ -19,12 +19,12 @@ const NUMBER: u32 = 2;
 /// item of that set.
 ///
 /// **Shares.** Let the *quota* be the sum of the weights, divided by their greatest common divisor.
-/// Any run of that many positions, wherever it begins, holds each set exactly as often as its
+/// Any run of that many places, wherever it begins, holds each set exactly as often as its
 /// weight says, divided by the same. Weights are whole numbers: 0.7 and 0.3 are `[7, 3]`.
 ///
-/// The sets are spread evenly. In any run of positions, such as a rank's batch, the count of a set
+/// The sets are spread evenly. In any run of places, such as a rank's batch, the count of a set
 /// differs from its share of the run by less than `ceil(log2(sets))`: by less than 1 with two sets,
-/// and by less than 2 with up to four; with one set not at all. In a run that begins at position 0
+/// and by less than 2 with up to four; with one set not at all. In a run that begins at place 0
 /// it differs by at most half of that. On either side of a [change](Self::change) these bounds hold
 /// by themselves.
 ///
@@ -34,26 +34,26 @@ const NUMBER: u32 = 2;
 /// Where which set comes is a matter of the weights alone: a random order of the sets would only
 /// make the counts less even. What the seed chooses is the order of each set.
 ///
-/// `Display` writes a mixture as text, with its seed and the positions of its
+/// `Display` writes a mixture as text, with its seed and the places of its
 /// [changes](Self::change), and `FromStr` reads it: a program that saves the text beside the state
 /// of its [`Batches`](crate::Batches) needs nothing else to go on.
 ///
 /// A look-up takes time in proportion to the logarithm of the number of sets, and memory does not
-/// depend on the lengths. Positions go on from epoch to epoch: with [`Batches`](crate::Batches) of
-/// `len` places, place `p` of epoch `e` is position `e * len + p`.
+/// depend on the lengths. A mixture's places go on from epoch to epoch: place `p` of epoch `e` of
+/// [`Batches`](crate::Batches) with `len` places is place `e * len + p` of the mixture.
 ///
 /// # Examples
 ///
 /// ```
 /// use bijective_shuffle_loaders::Mixture;
 ///
-/// // Half of all positions hold the first set, and a third of them the second.
+/// // Half of all places hold the first set, and a third of them the second.
 /// let mixture = Mixture::new(&[1_000_000_000, 10, 50], &[3, 2, 1], 42)?;
 /// assert_eq!(mixture.quota(), 6);
 /// let mut counts = [0; 3];
 /// let mut of_second = Vec::new();
-/// for position in 777..777 + 30 {
-///     let (set, item) = mixture.get(position);
+/// for place in 777..777 + 30 {
+///     let (set, item) = mixture.get(place);
 ///     counts[set] += 1;
 ///     if set == 1 {
 ///         of_second.push(item);
@@ -72,7 +72,7 @@ pub struct Mixture {
     stretches: Vec<Stretch>,
 }
 
-/// Positions with the same weights.
+/// Places with the same weights.
 #[derive(Clone)]
 struct Stretch {
     from: u64,
@@ -103,13 +103,13 @@ impl Mixture {
         Ok(Self { seed, child, lengths: own, stretches: vec![first] })
     }
 
-    /// Changes the weights of all sets from a position on, and appends sets, with the lengths in
+    /// Changes the weights of all sets from a place on, and appends sets, with the lengths in
     /// `added`. `weights` has those of the new sets too. Every set continues in its order from
-    /// there; before that position nothing changes.
+    /// there; before that place nothing changes.
     ///
-    /// Changes are made in the order of their positions. They are part of the mixture and of its
+    /// Changes are made in the order of their places. They are part of the mixture and of its
     /// text: a state of [`Batches`](crate::Batches) fits a mixture with the same changes only, at
-    /// the same positions.
+    /// the same places.
     ///
     /// # Errors
     ///
@@ -123,7 +123,7 @@ impl Mixture {
     ///
     /// let mut mixture = Mixture::new(&[100, 100], &[1, 1], 42)?;
     /// mixture.change(1000, &[1, 1, 2], &[500])?;
-    /// let sets: Vec<usize> = (996..1004).map(|position| mixture.get(position).0).collect();
+    /// let sets: Vec<usize> = (996..1004).map(|place| mixture.get(place).0).collect();
     /// assert_eq!(sets[..4].iter().filter(|&&set| set == 2).count(), 0);
     /// assert_eq!(sets[4..].iter().filter(|&&set| set == 2).count(), 2);
     /// # Ok::<(), bijective_shuffle_loaders::Error>(())
@@ -156,13 +156,13 @@ impl Mixture {
         &self.lengths
     }
 
-    /// The number of positions in which the counts of all sets are exact: the sum of the last
+    /// The number of places in which the counts of all sets are exact: the sum of the last
     /// weights, divided by their greatest common divisor.
     pub fn quota(&self) -> u64 {
         self.last_stretch().quota
     }
 
-    /// The number of positions, a whole number of quotas, in which each set with a weight comes
+    /// The number of places, a whole number of quotas, in which each set with a weight comes
     /// completely at least once. It is the natural length of an epoch. `None` if it does not fit 64
     /// bits.
     ///
@@ -171,7 +171,7 @@ impl Mixture {
     /// ```
     /// use bijective_shuffle_loaders::Mixture;
     ///
-    /// // Ten of the first set come in four quotas of 3 + 1 positions; four of the second in four.
+    /// // Ten of the first set come in four quotas of 3 + 1 places; four of the second in four.
     /// assert_eq!(Mixture::new(&[10, 4], &[3, 1], 42)?.pass(), Some(16));
     /// # Ok::<(), bijective_shuffle_loaders::Error>(())
     /// ```
@@ -185,39 +185,57 @@ impl Mixture {
         quotas.max()?.checked_mul(*quota)
     }
 
-    /// The set at a position, and the item of that set.
-    pub fn get(&self, position: u64) -> (usize, u64) {
-        let (set, number) = self.look_up(position);
+    /// The set at a place, and the item of that set.
+    pub fn get(&self, place: u64) -> (usize, u64) {
+        let (set, number) = self.look_up(place);
         let len = self.lengths[set];
         (set, self.order(set, number / len).forward(number % len))
     }
 
-    /// Appends the set and the item at each of some positions. It takes less time than looking them
-    /// up one by one: orders are drawn once.
-    pub fn extend(&self, positions: &[u64], out: &mut Vec<(usize, u64)>) {
+    /// Writes the set and the item at each of some places. It takes less time than looking them up
+    /// one by one: orders are drawn once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Shuffle`] with [`LengthMismatch`](bijective_shuffle::Error::LengthMismatch) if
+    /// `out` is not as long as `places`; nothing has been written then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle_loaders::Mixture;
+    ///
+    /// let mixture = Mixture::new(&[100, 10], &[3, 1], 42)?;
+    /// let mut found = [(0, 0); 2];
+    /// mixture.get_many(&[7, 1_000_000], &mut found)?;
+    /// assert_eq!(found, [mixture.get(7), mixture.get(1_000_000)]);
+    /// # Ok::<(), bijective_shuffle_loaders::Error>(())
+    /// ```
+    pub fn get_many(&self, places: &[u64], out: &mut [(usize, u64)]) -> Result<(), Error> {
+        check_lengths(places.len(), out.len())?;
         let mut orders: Vec<Option<(u64, StandardWalk)>> = Vec::new();
-        if try_reserve(&mut orders, self.lengths.len()).is_err() {
-            // Without room for them, they are drawn again for each position.
-            out.extend(positions.iter().map(|&position| self.get(position)));
-            return;
+        // Without room for them, they are drawn again for each place.
+        if try_reserve(&mut orders, self.lengths.len()).is_ok() {
+            orders.resize_with(self.lengths.len(), || None);
         }
-        orders.resize_with(self.lengths.len(), || None);
-        out.extend(positions.iter().map(|&position| {
-            let (set, number) = self.look_up(position);
-            let (epoch, place) = (number / self.lengths[set], number % self.lengths[set]);
-            let order = match &mut orders[set] {
-                Some((of, order)) if *of == epoch => order,
-                other => &mut other.insert((epoch, self.order(set, epoch))).1,
+        for (&place, out) in places.iter().zip(out) {
+            let (set, number) = self.look_up(place);
+            let (epoch, of_set) = (number / self.lengths[set], number % self.lengths[set]);
+            let item = match orders.get_mut(set) {
+                Some(Some((of, order))) if *of == epoch => order.forward(of_set),
+                Some(other) => other.insert((epoch, self.order(set, epoch))).1.forward(of_set),
+                None => self.order(set, epoch).forward(of_set),
             };
-            (set, order.forward(place))
-        }));
+            *out = (set, item);
+        }
+        Ok(())
     }
 
-    /// The set at a position, and how many items of it come before.
-    fn look_up(&self, position: u64) -> (usize, u64) {
-        let number = self.stretches.partition_point(|stretch| stretch.from <= position) - 1;
+    /// The set at a place, and how many items of it come before.
+    fn look_up(&self, place: u64) -> (usize, u64) {
+        let number = self.stretches.partition_point(|stretch| stretch.from <= place) - 1;
         let stretch = &self.stretches[number];
-        let (set, before) = stretch.look_up(position - stretch.from);
+        let (set, before) = stretch.look_up(place - stretch.from);
         (set, stretch.taken[set] + before)
     }
 
@@ -340,12 +358,13 @@ impl Source for Mixture {
             *place += epoch * len;
         }
         try_reserve(out, places.len())?;
-        self.extend(places, out);
-        Ok(())
+        let first = out.len();
+        out.resize(first + places.len(), (0, 0));
+        self.get_many(places, &mut out[first..])
     }
 }
 
-/// The seed, the lengths, and for each stretch its position and weights.
+/// The seed, the lengths, and for each stretch its place and weights.
 impl fmt::Display for Mixture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ", self.seed)?;

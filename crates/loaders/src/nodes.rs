@@ -40,6 +40,15 @@ pub struct NodeBlocks {
     seed: Seed,
 }
 
+/// A run that has read a part of an epoch, for [`NodeBlocks::after`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct NodeRun {
+    /// The number of nodes that it had.
+    pub nodes: u64,
+    /// The number of blocks that each of them read. A node with fewer blocks read them all.
+    pub read: u64,
+}
+
 /// How the blocks of an epoch are shared out among some nodes.
 struct NodeShares {
     /// Where the home of each node begins, and the end of the last.
@@ -81,8 +90,6 @@ impl NodeBlocks {
     }
 
     /// The blocks that remain for a node, in order, after earlier runs have read some of an epoch.
-    /// For each run, `runs` says how many nodes it had and how many blocks each of them read; a
-    /// node with fewer blocks read them all.
     ///
     /// So the epoch goes on with any number of nodes, each block once: what the nodes of a run have
     /// not read is shared out evenly, and stays with the nodes that had it as far as possible.
@@ -95,7 +102,7 @@ impl NodeBlocks {
     /// # Examples
     ///
     /// ```
-    /// use bijective_shuffle_loaders::NodeBlocks;
+    /// use bijective_shuffle_loaders::{NodeBlocks, NodeRun};
     ///
     /// let blocks = NodeBlocks::new(100, 0.5, 42)?;
     /// let mut read = Vec::new();
@@ -103,7 +110,7 @@ impl NodeBlocks {
     ///     read.extend_from_slice(&blocks.of_node(7, node, 4)?[..10]);
     /// }
     /// for node in 0..3 {
-    ///     read.extend(blocks.after(7, &[(4, 10)], node, 3)?);
+    ///     read.extend(blocks.after(7, &[NodeRun { nodes: 4, read: 10 }], node, 3)?);
     /// }
     /// read.sort();
     /// assert!(read.into_iter().eq(0..100));
@@ -112,11 +119,11 @@ impl NodeBlocks {
     pub fn after(
         &self,
         epoch: u64,
-        runs: &[(u64, u64)],
+        runs: &[NodeRun],
         node: u64,
         nodes: u64,
     ) -> Result<Vec<u64>, Error> {
-        for &nodes in runs.iter().map(|(nodes, _)| nodes).chain([&nodes]) {
+        for nodes in runs.iter().map(|run| run.nodes).chain([nodes]) {
             if nodes == 0 || nodes > self.blocks {
                 return Err(Error::NodeCountOutOfRange { blocks: self.blocks, nodes });
             }
@@ -124,7 +131,7 @@ impl NodeBlocks {
         if node >= nodes {
             return Err(bijective_shuffle::Error::NoSuchRank { rank: node, ranks: nodes }.into());
         }
-        let Some((&(first, read), later)) = runs.split_first() else {
+        let Some((&NodeRun { nodes: first, read }, later)) = runs.split_first() else {
             let shares = self.shares(epoch, nodes)?;
             let mut blocks = Vec::new();
             shares.append(node as usize, 0, &self.reading(epoch, node, &shares), &mut blocks)?;
@@ -136,7 +143,7 @@ impl NodeBlocks {
             let order = self.reading(epoch, node, &shares);
             shares.append(node as usize, read, &order, &mut left)?;
         }
-        for &(nodes, read) in later {
+        for &NodeRun { nodes, read } in later {
             // What is left moves down, over what has been read.
             let (mut end, all) = (0, left.len());
             for node in 0..nodes {

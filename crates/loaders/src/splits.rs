@@ -6,7 +6,7 @@ use bijective_shuffle_engine::{parallel, saved};
 
 use crate::Error;
 use crate::deal::{self, Sequence};
-use crate::items::{self, below, check_positions};
+use crate::items::{self, below, check_places};
 
 /// The number of splits, among what this package draws.
 const NUMBER: u32 = 8;
@@ -100,7 +100,7 @@ impl Splits {
     /// [`Error::PlacesOutOfRange`] if an item's number would be 2^64 or more; nothing has been written
     /// then.
     pub fn fill(&self, stratum: u64, first: u64, out: &mut [u32]) -> Result<(), Error> {
-        check_positions(first, out.len())?;
+        check_places(first, out.len())?;
         let quota = self.quota();
         let before = (first % quota) as usize;
         // Whole quotas; the first piece is shorter by what comes before it.

@@ -205,8 +205,9 @@ impl<I: Iterator> StreamShuffle<I> {
     ///
     /// # Errors
     ///
-    /// Those of [`StreamOrder::buffered`] and [`restore`](Self::restore), and [`Error::StreamItemMissing`]
-    /// if the iterator begins after an item that was in the buffer, or ends before it.
+    /// Those of [`StreamOrder::buffered`] and [`restore`](Self::restore), and
+    /// [`Error::StreamItemMissing`] if the iterator begins after an item that was in the buffer, or
+    /// ends before it.
     pub fn resume(
         mut source: I,
         from: u64,
@@ -220,17 +221,17 @@ impl<I: Iterator> StreamShuffle<I> {
         let mut places = try_with_capacity(held.len())?;
         places.resize_with(held.len(), || None);
         let mut at = from;
-        for (position, place) in held {
-            let skipped = position.checked_sub(at).ok_or(Error::StreamItemMissing { position })?;
-            at = position + 1;
-            let item = usize::try_from(skipped).ok().and_then(|skipped| source.nth(skipped));
-            places[place] = Some(item.ok_or(Error::StreamItemMissing { position })?);
+        for (item, place) in held {
+            let skipped = item.checked_sub(at).ok_or(Error::StreamItemMissing { item })?;
+            at = item + 1;
+            let found = usize::try_from(skipped).ok().and_then(|skipped| source.nth(skipped));
+            places[place] = Some(found.ok_or(Error::StreamItemMissing { item })?);
         }
         let next = state.taken.checked_sub(at);
-        let skipped = next.ok_or(Error::StreamItemMissing { position: state.taken })?;
+        let skipped = next.ok_or(Error::StreamItemMissing { item: state.taken })?;
         if let Some(last) = skipped.checked_sub(1) {
             let last = usize::try_from(last).unwrap_or(usize::MAX);
-            source.nth(last).ok_or(Error::StreamItemMissing { position: state.taken - 1 })?;
+            source.nth(last).ok_or(Error::StreamItemMissing { item: state.taken - 1 })?;
         }
         let mut buffer = try_with_capacity(places.len())?;
         buffer.extend(places.into_iter().flatten());
@@ -384,7 +385,8 @@ impl FromStr for StreamState {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let words = saved::read(text).ok_or(bijective_shuffle::Error::Saved(SavedError::NotAState))?;
+        let words =
+            saved::read(text).ok_or(bijective_shuffle::Error::Saved(SavedError::NotAState))?;
         let [size, epoch, emitted, taken, check] = words;
         Ok(Self { size, epoch, emitted, taken, check })
     }

@@ -27,6 +27,11 @@ use crate::{Error, ItemWeights};
 /// column: the part that its own item fills, and the item that fills the rest.
 pub(crate) type Entry = [u64; 2];
 
+/// The entries of a table, which is checked or was built here.
+pub(crate) fn entries(table: &[u64]) -> &[Entry] {
+    table.as_chunks().0
+}
+
 /// How many weights are read at a time. A chunk of columns looks at no more than the square of this
 /// number of items, however the weights are spread.
 const CHUNK: usize = 1 << 12;
@@ -270,12 +275,12 @@ fn total(weights: Weights<'_>) -> Result<u64, Error> {
 /// # Errors
 ///
 /// Those of [`Weighted::new`](crate::Weighted::new).
-pub(crate) fn build(weights: &dyn ItemWeights) -> Result<Vec<Entry>, Error> {
+pub(crate) fn build(weights: &dyn ItemWeights) -> Result<Vec<u64>, Error> {
     let weights = Weights::new(weights);
     let total = total(weights)?;
     let plan = WeightPlan::new(weights, total)?;
     let len = weights.len + 1;
-    let mut table = memory::try_in_huge_pages(len)?;
+    let mut table: Vec<Entry> = memory::try_in_huge_pages(len)?;
     table.push([total, weights.len as u64]);
     let has_changed = AtomicBool::new(false);
     // Fresh pages take as long as what is written into them, so each thread asks for its own.
@@ -290,12 +295,13 @@ pub(crate) fn build(weights: &dyn ItemWeights) -> Result<Vec<Entry>, Error> {
     }
     // SAFETY: there was room for that many, and each task has written its own.
     unsafe { table.set_len(len) };
-    Ok(table)
+    Ok(table.into_flattened())
 }
 
 /// Checks that draws from a table find an item, whatever it was made from.
-pub(crate) fn verify(table: &[Entry]) -> Result<(), Error> {
-    let Some((&[total, items], columns)) = table.split_first() else {
+pub(crate) fn verify(table: &[u64]) -> Result<(), Error> {
+    let (entries, []) = table.as_chunks() else { return Err(Error::NotATable) };
+    let Some((&[total, items], columns)) = entries.split_first() else {
         return Err(Error::NotATable);
     };
     let is_column = |&[kept, alias]: &Entry| kept <= total && alias < items;

@@ -10,39 +10,39 @@ use bijective_shuffle_engine::stream::prefetch_lines;
 use bijective_shuffle_engine::{check, parallel, saved};
 
 use crate::batches::Source;
-use crate::items::check_positions;
-use crate::table::{self, Entry};
+use crate::items::{check_lengths, check_places};
+use crate::table::{self, Entry, entries};
 use crate::{Error, IntoWeights};
 
 /// The number of draws by weights, among what this package draws.
 const NUMBER: u32 = 0;
 
-/// How many positions are drawn side by side.
+/// How many places are drawn side by side.
 const LANES: usize = 16;
 
-/// How many positions' columns are on their way from memory before the first is looked at.
+/// How many places' columns are on their way from memory before the first is looked at.
 const BLOCK: usize = 128;
 
 /// The column that stands for a draw that has to be repeated. No table has this many columns.
 const REJECTED: usize = usize::MAX;
 
-/// How many positions a thread draws at a time.
+/// How many places a thread draws at a time.
 const TASK: usize = 1 << 14;
 
-/// Draws with replacement: position `p` holds item `i` with a probability of exactly
-/// `weights[i] / total`, independently of all other positions.
+/// Draws with replacement: place `p` holds item `i` with a probability of exactly
+/// `weights[i] / total`, independently of all other places.
 ///
 /// A draw takes constant time and looks at one entry of a table, which is built on all cores, takes
 /// 16 bytes an item, and is exact: weights are whole numbers, and nothing is rounded. Weights of
 /// `f64` or `f32` become whole numbers by [`integer_weights`](crate::integer_weights).
 ///
 /// Every epoch of the seed has draws of its own from the same table. If the weights change between
-/// epochs, make another `Weighted` of the same seed. [`Batches`](crate::Batches) deals positions
+/// epochs, make another `Weighted` of the same seed. [`Batches`](crate::Batches) deals places
 /// out to ranks.
 ///
 /// # One table for several processes
 ///
-/// [`table`](Self::table) is plain numbers without addresses. A program that writes them to a file
+/// [`table`](Self::table) is plain integers without addresses. A program that writes them to a file
 /// lets the others map that file into memory and call [`from_table`](Self::from_table).
 ///
 /// # Examples
@@ -60,7 +60,7 @@ const TASK: usize = 1 << 14;
 /// # Ok::<(), bijective_shuffle_loaders::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Weighted<T = Vec<[u64; 2]>> {
+pub struct Weighted<T = Vec<u64>> {
     table: T,
     seed: Seed,
     law: Law,
@@ -91,7 +91,7 @@ impl Weighted {
     }
 }
 
-impl<T: AsRef<[Entry]>> Weighted<T> {
+impl<T: AsRef<[u64]>> Weighted<T> {
     /// Draws from a table that [`table`](Self::table) gave, perhaps in another process.
     ///
     /// The memory must not change afterwards. If it does, wrong items are drawn, or a draw panics.
@@ -117,7 +117,7 @@ impl<T: AsRef<[Entry]>> Weighted<T> {
 
     /// With a table that has been checked.
     fn of(table: T, seed: Seed) -> Self {
-        let [total, items] = table.as_ref()[0];
+        let [total, items] = entries(table.as_ref())[0];
         let ranges = [items, total];
         let rejected = ranges.map(|range| range.wrapping_neg() % range);
         Self { table, seed, law: Law { key: key(seed), ranges, rejected } }
@@ -147,24 +147,24 @@ impl<T: AsRef<[Entry]>> Weighted<T> {
         self.law.ranges[1]
     }
 
-    /// The table: the total weight and the number of items, and then for each item how much of its
-    /// column is its own, and the item that has the rest.
-    pub fn table(&self) -> &[[u64; 2]] {
+    /// The table, for [`from_table`](Self::from_table): two integers for each item, and two before
+    /// them. `crates/loaders/vectors/README.md` in the repository says what they mean.
+    pub fn table(&self) -> &[u64] {
         self.table.as_ref()
     }
 
-    /// The item at a position.
-    pub fn get(&self, position: u64) -> u64 {
-        self.law.draw(self.columns(), position, 0)
+    /// The item at a place.
+    pub fn get(&self, place: u64) -> u64 {
+        self.law.draw(self.columns(), place, 0)
     }
 
-    /// Writes the items at consecutive positions, on all cores.
+    /// Writes the items at consecutive places, on all cores.
     ///
     /// # Errors
     ///
-    /// [`Error::PlacesOutOfRange`] if a position would be 2^64 or more; nothing has been written then.
+    /// [`Error::PlacesOutOfRange`] if a place would be 2^64 or more; nothing has been written then.
     pub fn fill(&self, first: u64, out: &mut [u64]) -> Result<(), Error> {
-        check_positions(first, out.len())?;
+        check_places(first, out.len())?;
         let (law, columns) = (&self.law, self.columns());
         in_tasks(out, |task, out| {
             let first = first + (task * TASK) as u64;
@@ -176,14 +176,34 @@ impl<T: AsRef<[Entry]>> Weighted<T> {
         Ok(())
     }
 
-    /// Replaces each position by the item there, on all cores.
-    pub fn replace(&self, positions: &mut [u64]) {
+    /// Writes the item at each of some places, on all cores.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Shuffle`] with [`LengthMismatch`](bijective_shuffle::Error::LengthMismatch) if
+    /// `out` is not as long as `places`; nothing has been written then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle_loaders::Weighted;
+    ///
+    /// let draws = Weighted::new(&[5, 6, 7], 42)?;
+    /// let mut items = [0; 2];
+    /// draws.get_many(&[9, 1_000_000_000_000], &mut items)?;
+    /// assert_eq!(items, [draws.get(9), draws.get(1_000_000_000_000)]);
+    /// # Ok::<(), bijective_shuffle_loaders::Error>(())
+    /// ```
+    pub fn get_many(&self, places: &[u64], out: &mut [u64]) -> Result<(), Error> {
+        check_lengths(places.len(), out.len())?;
+        out.copy_from_slice(places);
         let (law, columns) = (&self.law, self.columns());
-        in_tasks(positions, |_, positions| law.replace(columns, positions));
+        in_tasks(out, |_, places| law.replace(columns, places));
+        Ok(())
     }
 
     fn columns(&self) -> &[Entry] {
-        &self.table.as_ref()[1..]
+        &entries(self.table.as_ref())[1..]
     }
 }
 
@@ -203,10 +223,10 @@ fn key(seed: Seed) -> u64 {
 }
 
 impl Law {
-    /// Draws at a position, with words of the streams from a number on.
-    fn draw(&self, columns: &[Entry], position: u64, first_stream: u64) -> u64 {
+    /// Draws at a place, with words of the streams from a number on.
+    fn draw(&self, columns: &[Entry], place: u64, first_stream: u64) -> u64 {
         let philox = bijective_shuffle::rng::Philox4x32::<10>::new(halves(self.key));
-        let [low, high] = halves(position);
+        let [low, high] = halves(place);
         let mut stream = first_stream;
         loop {
             let [stream_low, stream_high] = halves(stream);
@@ -231,10 +251,10 @@ impl Law {
         (if is_rejected { REJECTED } else { column as usize }, part)
     }
 
-    fn replace(&self, columns: &[Entry], positions: &mut [u64]) {
+    fn replace(&self, columns: &[Entry], places: &mut [u64]) {
         let level = SimdLevel::current();
-        for positions in positions.chunks_mut(BLOCK) {
-            level.run(ReplaceByItems { law: self, columns, positions });
+        for places in places.chunks_mut(BLOCK) {
+            level.run(ReplaceByItems { law: self, columns, places });
         }
     }
 }
@@ -247,11 +267,11 @@ fn item(columns: &[Entry], (column, part): (usize, u64)) -> Option<u64> {
     Some(core::hint::select_unpredictable(part < own, column as u64, alias))
 }
 
-/// Replaces up to [`BLOCK`] positions by their items.
+/// Replaces up to [`BLOCK`] places by their items.
 struct ReplaceByItems<'a> {
     law: &'a Law,
     columns: &'a [Entry],
-    positions: &'a mut [u64],
+    places: &'a mut [u64],
 }
 
 impl SimdKernel for ReplaceByItems<'_> {
@@ -260,10 +280,10 @@ impl SimdKernel for ReplaceByItems<'_> {
     #[inline(always)]
     fn run(self) {
         let mut chosen = [(0, 0); BLOCK];
-        for (positions, chosen) in self.positions.chunks(LANES).zip(chosen.chunks_mut(LANES)) {
+        for (places, chosen) in self.places.chunks(LANES).zip(chosen.chunks_mut(LANES)) {
             let mut x: Counters<LANES> = [[0; LANES]; 4];
-            for (lane, &position) in positions.iter().enumerate() {
-                (x[0][lane], x[1][lane]) = (position, position >> 32);
+            for (lane, &place) in places.iter().enumerate() {
+                (x[0][lane], x[1][lane]) = (place, place >> 32);
             }
             encrypt(self.law.key, &mut x);
             for (lane, chosen) in chosen.iter_mut().enumerate() {
@@ -271,10 +291,10 @@ impl SimdKernel for ReplaceByItems<'_> {
                 prefetch_lines(self.columns.as_ptr().wrapping_add(chosen.0).cast(), 1);
             }
         }
-        for (position, chosen) in self.positions.iter_mut().zip(chosen) {
-            *position = match item(self.columns, chosen) {
+        for (place, chosen) in self.places.iter_mut().zip(chosen) {
+            *place = match item(self.columns, chosen) {
                 Some(item) => item,
-                None => self.law.draw(self.columns, *position, 1),
+                None => self.law.draw(self.columns, *place, 1),
             };
         }
     }
@@ -284,7 +304,7 @@ fn halves(word: u64) -> [u32; 2] {
     [word as u32, (word >> 32) as u32]
 }
 
-impl<T: AsRef<[Entry]>> Source for Weighted<T> {
+impl<T: AsRef<[u64]>> Source for Weighted<T> {
     type Item = u64;
 
     fn fingerprint(&self) -> u64 {
@@ -316,7 +336,7 @@ impl<T: AsRef<[Entry]>> Source for Weighted<T> {
     }
 }
 
-impl<T: AsRef<[Entry]>> fmt::Debug for Weighted<T> {
+impl<T: AsRef<[u64]>> fmt::Debug for Weighted<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Weighted")
             .field("len", &self.len())

@@ -75,7 +75,9 @@ fn weights_that_change_are_noticed_or_give_a_table() {
 /// What all columns together give each item.
 fn room_of_each(draws: &Weighted) -> Vec<u128> {
     let mut room = vec![0; draws.len() as usize];
-    for (item, &[kept, alias]) in draws.table()[1..].iter().enumerate() {
+    let (entries, rest) = draws.table().as_chunks();
+    assert!(rest.is_empty());
+    for (item, &[kept, alias]) in entries[1..].iter().enumerate() {
         assert!(kept <= draws.total());
         room[item] += u128::from(kept);
         room[alias as usize] += u128::from(draws.total() - kept);
@@ -151,9 +153,9 @@ proptest! {
         let quota = mixture.quota();
         let all: u64 = weights.iter().sum();
         let first = first.min(u64::MAX - 3 * quota);
-        let count = |positions: core::ops::Range<u64>| {
+        let count = |places: core::ops::Range<u64>| {
             let mut counts = vec![0; weights.len()];
-            positions.for_each(|position| counts[mixture.get(position).0] += 1);
+            places.for_each(|place| counts[mixture.get(place).0] += 1);
             counts
         };
         let expected: Vec<_> = weights.iter().map(|weight| weight * quota / all).collect();
@@ -177,8 +179,8 @@ fn no_item_of_a_set_comes_again_before_all_others() {
     mixture.change(1000, &[1, 0, 3, 2], &lengths[3..]).unwrap();
     mixture.change(1501, &[1, 1, 1, 1], &[]).unwrap();
     let mut of_set = vec![Vec::new(); 4];
-    for position in 0..5000 {
-        let (set, item) = mixture.get(position);
+    for place in 0..5000 {
+        let (set, item) = mixture.get(place);
         of_set[set].push(item);
     }
     for (items, len) in of_set.iter().zip(lengths) {
@@ -193,25 +195,25 @@ fn no_item_of_a_set_comes_again_before_all_others() {
     }
     // Nothing moved where the mixture had not changed yet.
     let before = Mixture::new(&lengths[..3], &[4, 2, 1], 9).unwrap();
-    assert!((0..1000).all(|position| before.get(position) == mixture.get(position)));
+    assert!((0..1000).all(|place| before.get(place) == mixture.get(place)));
     let ends = [0, 1, 2, 3].map(|back| mixture.get(u64::MAX - back).0);
     assert_eq!(ends.iter().sum::<usize>(), 6, "each once: {ends:?}");
 }
 
 /// The chance of counts at least as far from what is expected.
-/// The sets at the positions of a quota, and the most by which the count of a set differs from its
-/// share in any run of positions, as numerators of fractions of the sum of the weights.
+/// The sets at the places of a quota, and the most by which the count of a set differs from its
+/// share in any run of places, as numerators of fractions of the sum of the weights.
 fn deviations(weights: &[u64]) -> i64 {
     let mixture = Mixture::new(&vec![1; weights.len()], weights, 1).unwrap();
     let sum = weights.iter().sum::<u64>() as i64;
     let mut worst = 0;
     for (set, &weight) in weights.iter().enumerate() {
-        // How much more than their share the positions before a position have. All of a quota have
+        // How much more than their share the places before a place have. All of a quota have
         // exactly their share, so every run's deviation is the difference of two of these.
         let mut before = vec![0];
-        for position in 0..mixture.quota() {
-            let is_own = i64::from(mixture.get(position).0 == set);
-            before.push(before[position as usize] + is_own * sum - weight as i64);
+        for place in 0..mixture.quota() {
+            let is_own = i64::from(mixture.get(place).0 == set);
+            before.push(before[place as usize] + is_own * sum - weight as i64);
         }
         assert_eq!(before.last(), Some(&0));
         worst = worst.max(before.iter().max().unwrap() - before.iter().min().unwrap());
@@ -229,9 +231,9 @@ fn all_weights(sets: usize, most: u64) -> impl Iterator<Item = Vec<u64>> {
 #[test]
 fn any_run_of_a_mixture_differs_from_its_shares_by_less_than_its_levels() {
     assert_eq!(deviations(&[3]), 0);
-    // Three positions with the first set alone: 0.9 more than 2.1.
+    // Three places with the first set alone: 0.9 more than 2.1.
     let mixture = Mixture::new(&[100, 100], &[7, 3], 1).unwrap();
-    assert!((2..5).all(|position| mixture.get(position).0 == 0));
+    assert!((2..5).all(|place| mixture.get(place).0 == 0));
     assert_eq!(deviations(&[7, 3]), 9);
     for (sets, most) in [(2_usize, 14), (3, 7), (4, 4), (5, 3), (8, 1)] {
         let levels = sets.next_power_of_two().trailing_zeros();
@@ -365,14 +367,14 @@ fn counts_of_draws_are_within_the_bounds_of_the_law() {
 #[test]
 fn epochs_and_seeds_have_draws_of_their_own() {
     let draws = Weighted::new([1; 1000], 7).unwrap();
-    let first = |draws: &Weighted| (0..8).map(|position| draws.get(position)).collect::<Vec<_>>();
+    let first = |draws: &Weighted| (0..8).map(|place| draws.get(place)).collect::<Vec<_>>();
     let other_epoch = draws.clone().with_epoch(1);
     assert_ne!(first(&draws), first(&other_epoch));
     assert_eq!(first(&draws), first(&other_epoch.with_epoch(0)));
     assert_ne!(first(&draws), first(&Weighted::new([1; 1000], 8).unwrap()));
     // A table with any pointer to it.
     let shared = Weighted::from_table(draws.table(), 7).unwrap();
-    assert!((0..100).all(|position| shared.get(position) == draws.get(position)));
+    assert!((0..100).all(|place| shared.get(place) == draws.get(place)));
 }
 
 #[test]
@@ -421,7 +423,7 @@ fn a_text_has_all_of_a_mixture() {
     }
     let read: Mixture = mixture.to_string().parse().unwrap();
     assert_eq!(read.fingerprint(), mixture.fingerprint());
-    assert!((900..1200).all(|position| read.get(position) == mixture.get(position)));
+    assert!((900..1200).all(|place| read.get(place) == mixture.get(place)));
 
     let weights = "0-1-1";
     assert!(format!("42 5-5 {weights}").parse::<Mixture>().is_ok());
@@ -582,13 +584,18 @@ fn bad_weights_are_named() {
         Err(Error::SampleTooLarge { count: 3, available: 2 })
     );
     let table = Weighted::new([1, 2], 1).unwrap().table().to_vec();
-    for place in 0..3 {
+    for place in [1, 3, 5] {
         let mut altered = table.clone();
-        altered[place][1] = 9;
+        altered[place] = 9;
         let error = Weighted::from_table(altered, 1).unwrap_err();
         assert_eq!(error, Error::NotATable);
     }
-    assert!(Weighted::from_table(Vec::new(), 1).is_err());
+    for size in [0, 5] {
+        let error = Weighted::from_table(&table[..size], 1).unwrap_err();
+        assert_eq!(error, Error::NotATable);
+    }
+    let draws = Weighted::from_table([&table[..], &[1]].concat(), 1);
+    assert_eq!(draws.unwrap_err(), Error::NotATable);
 
     let mixture = |lengths: &[u64], weights: &[u64]| Mixture::new(lengths, weights, 1).err();
     assert_eq!(mixture(&[1], &[1, 1]), Some(Error::SetCountMismatch { sets: 1, weights: 2 }));
@@ -605,9 +612,9 @@ fn bad_weights_are_named() {
     assert_eq!(batches.sampler().epoch(), 0);
 }
 
-/// Nothing begins again after the last epoch and the last position.
+/// Nothing begins again after the last epoch and the last place.
 #[test]
-fn last_epoch_and_last_position_end_with_an_error() {
+fn last_epoch_and_last_place_end_with_an_error() {
     let draws = Weighted::new([1, 2, 3], 1).unwrap();
     let splits = Splits::new(&[3, 1], 1).unwrap();
     let mut batches = Batches::new(&draws, None, BatchOptions::new(1)).unwrap();
@@ -628,9 +635,9 @@ fn last_epoch_and_last_position_end_with_an_error() {
         draws.fill(first, &mut items).unwrap();
         splits.fill(0, first, &mut parts).unwrap();
         for k in [0, 1, len - 1] {
-            let position = first + k as u64;
-            assert_eq!(items[k], draws.get(position));
-            assert_eq!(parts[k], splits.part(0, position));
+            let place = first + k as u64;
+            assert_eq!(items[k], draws.get(place));
+            assert_eq!(parts[k], splits.part(0, place));
         }
     }
     assert_eq!(draws.fill(u64::MAX, &mut []), Ok(()));

@@ -10,8 +10,8 @@ use bijective_shuffle::error::{SavedError, ViewError};
 use bijective_shuffle::rayon::{self, prelude::*};
 use bijective_shuffle::{Error as ShuffleError, KeyDomain, Permutation, Seed, Tail};
 use bijective_shuffle_loaders::{
-    BatchOptions, Batches, Error, Lengths, Mixture, NodeBlocks, Packed, Piece, Source, StreamOrder,
-    StreamShuffle, StreamState, Weighted,
+    BatchOptions, Batches, Error, Lengths, Mixture, NodeBlocks, NodeRun, Packed, Piece, Source,
+    StreamOrder, StreamShuffle, StreamState, Weighted,
 };
 
 fn cases() -> u64 {
@@ -188,7 +188,8 @@ fn batches_by_length_are_those_of_a_sort() {
             })
             .sum();
         let tokens: u32 = lengths.iter().sum();
-        assert_eq!(of_epoch.tokens().unwrap(), (tokens.into(), padded));
+        let counts = of_epoch.token_counts().unwrap();
+        assert_eq!((counts.items, counts.padded), (tokens.into(), padded));
         let mut items = expected.concat();
         items.sort_unstable();
         assert!(items.into_iter().eq(0..lengths.len() as u64));
@@ -210,8 +211,8 @@ fn lengths_come_from_functions_too() {
     assert!((0..a.batch_count().unwrap()).all(|place| a.get(place) == b.get(place)));
     // A sort of windows wastes little, and a larger window less.
     let waste = |window| {
-        let (tokens, padded) = Lengths::new(&slice, 2048, window, 7).unwrap().tokens().unwrap();
-        1.0 - tokens as f64 / padded as f64
+        let counts = Lengths::new(&slice, 2048, window, 7).unwrap().token_counts().unwrap();
+        1.0 - counts.items as f64 / counts.padded as f64
     };
     assert!(waste(4096) < 0.01 && waste(4096) < waste(128) && waste(128) < waste(32));
 }
@@ -420,9 +421,9 @@ fn states_of_other_streams_are_refused() {
     let held = order.buffered(&state).unwrap();
     let (first, last) = (*held.iter().min().unwrap(), *held.iter().max().unwrap());
     let late = StreamShuffle::resume(first + 1..1000, first + 1, order, &state).unwrap_err();
-    assert_eq!(late, Error::StreamItemMissing { position: first });
+    assert_eq!(late, Error::StreamItemMissing { item: first });
     let short = StreamShuffle::resume(0..last, 0, order, &state).unwrap_err();
-    assert_eq!(short, Error::StreamItemMissing { position: last });
+    assert_eq!(short, Error::StreamItemMissing { item: last });
     // What comes after the end would never be given.
     let mut stream = StreamShuffle::new(0..1000, order);
     assert!(stream.nth(994).is_some());
@@ -509,7 +510,7 @@ fn blocks_are_kept_and_come_once() {
                     *read.entry(block).or_insert(0) += 1;
                 }
             }
-            runs.push((nodes, count));
+            runs.push(NodeRun { nodes, read: count });
         }
         assert!(read.into_iter().eq((0..blocks).map(|block| (block, 1))), "case {case}");
     }
@@ -523,7 +524,8 @@ fn blocks_are_kept_and_come_once() {
     // More blocks than there is memory for, more nodes, and more blocks than an array can have.
     for (blocks, nodes) in [(1 << 58, 1), (1 << 60, 1 << 55), (u64::MAX, 1), (u64::MAX, u64::MAX)] {
         let shares = NodeBlocks::new(blocks, 0.5, 1).unwrap();
-        let runs: [&[(u64, u64)]; 3] = [&[], &[(1, 3)], &[(1 << 57, 0), (1, 1)]];
+        let run = |nodes, read| NodeRun { nodes, read };
+        let runs: [&[NodeRun]; 3] = [&[], &[run(1, 3)], &[run(1 << 57, 0), run(1, 1)]];
         for error in runs.map(|runs| shares.after(0, runs, 0, nodes).unwrap_err()) {
             let wants = |bytes| bytes >= 1 << 55;
             assert!(

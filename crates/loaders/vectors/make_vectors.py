@@ -64,11 +64,11 @@ def table(weights):
     return [[room, n], *columns]
 
 
-def draws(weights, seed, epoch, positions):
+def draws(weights, seed, epoch, places):
     (total, n), *columns = table(weights)
     philox = philox_of(seed, epoch, 0)
     out = []
-    for p in positions:
+    for p in places:
         s = 0
         while True:
             a, b, c, d = philox(p, s)
@@ -92,7 +92,7 @@ def sample(weights, count, seed, epoch):
 
 
 def mixed(lengths, changes, seed, epoch, count):
-    """The first positions of a mixture, counted up. `changes` has (position, sets from then on, weights)."""
+    """The first places of a mixture, counted up. `changes` has (place, sets from then on, weights)."""
     child = child_of(seed, epoch, LOADER + 2)
     taken, orders, out = [0] * len(lengths), {}, []
     for p in range(count):
@@ -254,7 +254,7 @@ def hexed(values):
 
 
 def text_of(lengths, changes, seed, epoch):
-    lists = [lengths, *([position, *weights] for position, weights in changes)]
+    lists = [lengths, *([place, *weights] for place, weights in changes)]
     return " ".join([seed_text(seed, epoch), *map(dashed, lists)])
 
 
@@ -262,7 +262,7 @@ def main():
     seeds = [(42, 0), (2**64 - 1, 2**64 - 1), (LONG, 7)]
     weights = {"few": [1, 0, 3, 5], "one": [7], "equal": [3, 3, 3], "wide": [2**63, 1, 0, 2**62 - 1], "mixed": MIXED}
     floats = [[0.5, 0.0, 1.5, 1e-300], [5e-324, 1e-323, 1.7e308], [1.0] * 3, [0.1, 0.2, 0.3, 0.4, 0.5]]
-    positions = [0, 1, 2, 3, 4, 1000, 2**32 - 1, 2**32, 2**64 - 1]
+    places = [0, 1, 2, 3, 4, 1000, 2**32 - 1, 2**32, 2**64 - 1]
     sets = [
         ([1000, 10, 300], [(0, [5, 3, 2])]),
         ([7, 5, 4, 1, 600], [(0, [1, 2, 3, 4, 5])]),
@@ -282,8 +282,8 @@ def main():
             {
                 "weights": name,
                 "seed": seed_text(*seed),
-                "positions": hexed(positions),
-                "items": draws(weights[name], *seed, positions),
+                "places": hexed(places),
+                "items": draws(weights[name], *seed, places),
                 "digest": hex(fnv1a64(draws(weights[name], *seed, range(300)))),
                 "fingerprint": hex(fingerprint_weighted(weights[name], seed[0])),
             }
