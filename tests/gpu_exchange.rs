@@ -457,7 +457,9 @@ fn a_rank_of_its_own_process() {
             matches!(
                 error,
                 Error::Gpu(
-                    GpuError::PeerLost { .. } | GpuError::TimedOut { .. } | GpuError::NcclFailed { .. }
+                    GpuError::PeerLost { .. }
+                        | GpuError::TimedOut { .. }
+                        | GpuError::NcclFailed { .. }
                 )
             )
         };

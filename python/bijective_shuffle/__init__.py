@@ -25,6 +25,7 @@ from ._arrays import (
     shuffled,
     unshuffle,
     unshuffle_together,
+    unshuffled,
 )
 from ._loaders import Batches, Mixture, Weighted, weighted_sample
 from ._native import (
@@ -39,7 +40,7 @@ from ._native import (
     __version__,
     thread_count,
 )
-from ._nodes import NodeBlocks
+from ._nodes import NodeBlocks, NodeRun
 from ._splits import Folds, Splits
 from ._stream import StreamShuffle
 from ._tokens import Lengths, Packed
@@ -55,6 +56,7 @@ __all__ = [
     "Lengths",
     "Mixture",
     "NodeBlocks",
+    "NodeRun",
     "Packed",
     "Permutation",
     "Places",
@@ -74,5 +76,6 @@ __all__ = [
     "thread_count",
     "unshuffle",
     "unshuffle_together",
+    "unshuffled",
     "weighted_sample",
 ]

@@ -70,20 +70,16 @@ def shuffled(
     one of a library with DLPack, in the host's memory perhaps `a` itself. An array on a GPU gives a
     copy there; everything else gives an array of NumPy, or `out`.
     """
-    if _is_on_gpu(a):
-        _check_first_axis(axis)
-        return cuda.shuffled(a, seed, epoch, out=out)
-    if _is_masked(a):
-        raise TypeError(_MASKED)
-    _check_no_frame(a)
-    if out is None:
-        target = out = np.array(a, order="C", copy=True)
-    else:
-        target = _check_out(out, np.asarray(a))
-        target[...] = a
-    _shuffle(target, seed, epoch, axis, undo=False)
-    cuda.note_writes(out)
-    return out
+    return _copied(a, seed, epoch, axis, out, undo=False)
+
+
+def unshuffled(
+    a: Any, seed: Seed, epoch: SupportsIndex = 0, *, axis: SupportsIndex = 0, out: Any = None
+) -> Any:
+    """Returns a copy of an array in the order before `shuffle` with the same seed, epoch and axis.
+    What may be given, and `out`, are as for `shuffled`.
+    """
+    return _copied(a, seed, epoch, axis, out, undo=True)
 
 
 def permuted(
@@ -280,6 +276,25 @@ def _shuffle(a: Any, seed: Seed, epoch: SupportsIndex, axis: SupportsIndex, undo
         array = np.moveaxis(array, axis, 0)
     _reorder([array], seed, epoch, undo)
     cuda.note_writes(a)
+
+
+def _copied(
+    a: Any, seed: Seed, epoch: SupportsIndex, axis: SupportsIndex, out: Any, undo: bool
+) -> Any:
+    if _is_on_gpu(a):
+        _check_first_axis(axis)
+        return (cuda.unshuffled if undo else cuda.shuffled)(a, seed, epoch, out=out)
+    if _is_masked(a):
+        raise TypeError(_MASKED)
+    _check_no_frame(a)
+    if out is None:
+        target = out = np.array(a, order="C", copy=True)
+    else:
+        target = _check_out(out, np.asarray(a))
+        target[...] = a
+    _shuffle(target, seed, epoch, axis, undo)
+    cuda.note_writes(out)
+    return out
 
 
 def _reorder(arrays: list[Any], seed: Seed, epoch: SupportsIndex, undo: bool) -> None:

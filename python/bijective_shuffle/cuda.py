@@ -27,7 +27,7 @@ from . import _native
 from ._native import ArrayError, Permutation
 from ._types import Seed
 
-__all__ = ["permuted", "randperm", "shuffle", "shuffled", "unshuffle"]
+__all__ = ["permuted", "randperm", "shuffle", "shuffled", "unshuffle", "unshuffled"]
 
 # Arrays of words, of up to this many bytes, are not worth a copy from their library; see
 # python/src/gpu/device.rs.
@@ -74,6 +74,30 @@ def shuffled(
     stream: int | None = None,
 ) -> Any:
     """Returns a shuffled copy of an array, made by the same library, or written to `out`."""
+    return _copied(a, (seed, epoch), out, contiguous, stream, False)
+
+
+def unshuffled(
+    a: Any,
+    seed: Seed,
+    epoch: SupportsIndex = 0,
+    *,
+    out: Any = None,
+    contiguous: bool = False,
+    stream: int | None = None,
+) -> Any:
+    """Returns a copy in the order before `shuffle`, as `shuffled` returns one."""
+    return _copied(a, (seed, epoch), out, contiguous, stream, True)
+
+
+def _copied(
+    a: Any,
+    key: tuple[Seed, SupportsIndex],
+    out: Any,
+    contiguous: bool,
+    stream: int | None,
+    undo: bool,
+) -> Any:
     library = _library(a)
     if out is None and library is None:
         raise TypeError("give `out` for an array that is neither PyTorch's nor CuPy's")
@@ -90,7 +114,7 @@ def shuffled(
     elif contiguous:
         target = _in_order(out, _library(out), stream)
     written = _seen(out if target is None else target, _library(out), stream)[0]
-    _native.gpu_reorder(Permutation(rows, seed, epoch), memory, written, *place, False)
+    _native.gpu_reorder(Permutation(rows, *key), memory, written, *place, undo)
     if target is not None and target is not out:
         out[...] = target
     note_writes(out)
@@ -155,38 +179,53 @@ def randperm(
     """The indexes of `Permutation(n, seed, epoch)` as an array on a GPU: of PyTorch or, with
     `library='cupy'`, of CuPy; or written to `out`.
 
-    `dtype` is 'int32', 'int64' or, for CuPy and arrays of others, 'uint32' or 'uint64'.
+    `dtype` is 'int32', 'int64' or, for CuPy and arrays of others, 'uint32' or 'uint64'. `device` is
+    a number or a text such as 'cuda:1'; None and 'cuda' are the library's current device.
     """
     order = Permutation(n, seed, epoch)
     if out is None:
+        if library not in {"torch", "cupy"}:
+            raise ValueError(f"library is 'torch' or 'cupy', not {library!r}")
+        number = _index(device, library)
         # So that it is said what is missing, before a framework says it in its own way.
-        number = _index(device)
         _native.gpu(number)
         if library == "torch":
             import torch
 
             out = torch.empty(n, dtype=getattr(torch, dtype), device=f"cuda:{number}")
-        elif library == "cupy":
+        else:
             import cupy
 
             with cupy.cuda.Device(number):
                 out = cupy.empty(n, dtype=dtype)
-        else:
-            raise ValueError(f"library is 'torch' or 'cupy', not {library!r}")
     memory, _, place = _seen(out, _library(out), stream)
     _native.gpu_indexes(order, memory, *place)
     note_writes(out)
     return out
 
 
-def _index(device: Any) -> int:
-    """The number of a device: `cuda` is the first one."""
-    if device is None or isinstance(device, int):
-        return device or 0
-    number = str(device).removeprefix("cuda").removeprefix(":")
-    if not str(device).startswith("cuda") or not (number or "0").isdigit():
+def _index(device: Any, library: str) -> int:
+    """The number of a device, by default of the library's current one."""
+    if isinstance(device, int):
+        return device
+    number = "" if device is None else str(device).removeprefix("cuda").removeprefix(":")
+    if device is not None and not (str(device).startswith("cuda") and (number or "0").isdigit()):
         raise ValueError(f"a GPU is 'cuda', 'cuda:1' or 1, not {device!r}")
-    return int(number or 0)
+    return int(number) if number else _current_device(library)
+
+
+def _current_device(library: str) -> int:
+    # A library that has not been imported, or has not started CUDA, has chosen no device.
+    module: Any = sys.modules.get(library)
+    if module is None or library == "torch" and not module.cuda.is_initialized():
+        return 0
+    if library == "torch":
+        return int(module.cuda.current_device())
+    try:
+        return int(module.cuda.runtime.getDevice())
+    except module.cuda.runtime.CUDARuntimeError:
+        # There is no GPU, and the caller asks what is missing.
+        return 0
 
 
 def _in_place(

@@ -42,6 +42,7 @@ def test_rows_of_any_type_and_width(dtype, shape):
     bs.shuffle(a, 42, 3)
     assert same(a, before[order])
     assert same(bs.shuffled(before, 42, epoch=3), a)
+    assert same(bs.unshuffled(a, 42, epoch=3), before) and same(a, before[order])
     bs.unshuffle(a, seed=42, epoch=3)
     assert same(a, before)
 
@@ -211,7 +212,7 @@ def test_refused_arrays_are_unchanged():
         with pytest.raises(TypeError):
             bs.shuffle(bad, 1)
     for bad in (np.ma.masked_array(a.copy(), a > 3), ):
-        for function in (bs.shuffle, bs.unshuffle, bs.shuffled, bs.permuted):
+        for function in (bs.shuffle, bs.unshuffle, bs.shuffled, bs.unshuffled, bs.permuted):
             with pytest.raises(TypeError, match="masked"):
                 function(bad, 1)
 
@@ -294,13 +295,14 @@ def test_other_axes(shape, axis):
         bs.shuffle(a, 9, 2, axis=axis)
         assert np.array_equal(a, expected) and a.strides == before.copy(order="K").strides
         assert np.array_equal(bs.shuffled(before, 9, 2, axis=axis), expected)
+        assert np.array_equal(bs.unshuffled(a, 9, 2, axis=axis), before)
         bs.unshuffle(a, 9, 2, axis=axis)
         assert np.array_equal(a, before)
 
 
 def test_axes_that_there_are_not():
     a = np.arange(6).reshape(2, 3)
-    for function in (bs.shuffle, bs.unshuffle, bs.shuffled, bs.permuted):
+    for function in (bs.shuffle, bs.unshuffle, bs.shuffled, bs.unshuffled, bs.permuted):
         for bad, error in [(2, IndexError), (-3, IndexError), (1.0, TypeError), ("0", TypeError)]:
             with pytest.raises(error):
                 function(a, 1, axis=bad)
@@ -325,6 +327,7 @@ def test_all_items_as_one_row(dtype):
 
 @pytest.mark.parametrize("call", [
     lambda a, **out: bs.shuffled(a, 3, 1, **out), lambda a, **out: bs.shuffled(a, 3, axis=1, **out),
+    lambda a, **out: bs.unshuffled(a, 3, 1, **out),
     lambda a, **out: bs.permuted(a, 3, **out), lambda a, **out: bs.permuted(a, 3, axis=0, **out),
     lambda a, **out: bs.permuted(a, 3, axis=None, **out),
 ])
@@ -404,12 +407,14 @@ WRITES = {
     "shuffle_together": lambda a: bs.shuffle_together(np.arange(500), a, seed=3),
     "unshuffle_together": lambda a: bs.unshuffle_together(a, np.arange(500), seed=3),
     "shuffled": lambda a: bs.shuffled(np.zeros((500, 2), np.int64), 3, out=a),
+    "unshuffled": lambda a: bs.unshuffled(np.zeros((500, 2), np.int64), 3, out=a),
     "permuted": lambda a: bs.permuted(np.zeros((500, 2), np.int64), 3, out=a),
 }
 
 
 def test_an_axis_that_is_no_integer_is_named():
-    for call in (bs.shuffle, bs.unshuffle, bs.shuffled, bs.permuted, lambda a, seed, axis: bs.choice(a, 1, seed, axis=axis)):
+    for call in (bs.shuffle, bs.unshuffle, bs.shuffled, bs.unshuffled, bs.permuted,
+                 lambda a, seed, axis: bs.choice(a, 1, seed, axis=axis)):
         for axis in (1.5, "0", (0, 1)):
             with pytest.raises(TypeError, match="^axis is an integer, not "):
                 call(np.zeros((2, 3)), 1, axis=axis)

@@ -42,7 +42,7 @@ def test_interfaces_that_are_refused(interface, error):
 
 def test_arrays_that_are_not_on_a_gpu_are_refused():
     for bad in (np.arange(5), [1, 2], None):
-        for function in (cuda.shuffle, cuda.unshuffle, cuda.shuffled):
+        for function in (cuda.shuffle, cuda.unshuffle, cuda.shuffled, cuda.unshuffled):
             with pytest.raises(TypeError):
                 function(bad, 1)
     with pytest.raises(TypeError, match="out"):
@@ -59,6 +59,7 @@ def test_arrays_that_are_not_on_a_gpu_are_refused():
         (lambda: bs.shuffle(Described(), 1, axis=1), "first axis"),
         (lambda: bs.unshuffle(Described(), 1, axis=-1), "first axis"),
         (lambda: bs.shuffled(Described(), 1, axis=1), "first axis"),
+        (lambda: bs.unshuffled(Described(), 1, axis=1), "first axis"),
         (lambda: bs.shuffle_together(Described(), np.arange(10), seed=1), "shuffle each"),
         (lambda: bs.permuted(Described(), 1), "PyTorch and CuPy"),
         (lambda: bs.choice(Described(), 1, 1), "chosen there"),
@@ -83,7 +84,7 @@ def test_an_array_is_asked_for_its_interface_once():
 
     for call in (lambda a: cuda.shuffle(a, 1), lambda a: cuda.unshuffle(a, 1),
                  lambda a: cuda.shuffled(a, 1, out=Counted()),
-                 lambda a: cuda.shuffled(Counted(), 1, out=a)):
+                 lambda a: cuda.unshuffled(Counted(), 1, out=a)):
         a = Counted()
         call(a)
         assert a.asked == 1
@@ -96,6 +97,48 @@ def test_copies_are_made_by_the_arrays_own_library():
             call()
     with pytest.raises(bs.ArrayError, match="contiguous=True"):
         cuda.shuffle(Described(strides=(8,)), 1)
+
+
+class Framework:
+    """As much of PyTorch and CuPy as tells the current device."""
+
+    class CUDARuntimeError(RuntimeError): ...
+
+    def __init__(self, current, is_initialized=True):
+        self.cuda = self.runtime = self
+        self.current, self.is_initialized = current, lambda: is_initialized
+
+    def current_device(self):
+        if self.current is None:
+            raise self.CUDARuntimeError("no device")
+        return self.current
+
+    getDevice = current_device
+
+
+@pytest.mark.parametrize("library", ["torch", "cupy"])
+def test_a_device_without_a_number_is_the_librarys_current_one(library, monkeypatch):
+    monkeypatch.setitem(sys.modules, library, Framework(3))
+    monkeypatch.setitem(sys.modules, {"torch": "cupy", "cupy": "torch"}[library], Framework(5))
+    asked = []
+
+    def gpu(number):
+        asked.append(number)
+        raise bs.GpuUnavailableError("asked")
+
+    monkeypatch.setattr(bs._native, "gpu", gpu)
+    for device in (None, "cuda", "cuda:1", 2, 0, "cuda:0"):
+        with pytest.raises(bs.GpuUnavailableError, match="asked"):
+            cuda.randperm(10, 1, device=device, library=library)
+    assert asked == [3, 3, 1, 2, 0, 0]
+    # Without a GPU, without CUDA in this process, and without the library.
+    for module in (Framework(None, library == "cupy"), None):
+        monkeypatch.setitem(sys.modules, library, module)
+        with pytest.raises(bs.GpuUnavailableError, match="asked"):
+            cuda.randperm(10, 1, library=library)
+    assert asked[6:] == [0, 0]
+    with pytest.raises(ValueError, match="library"):
+        cuda.randperm(10, 1, library="jax")
 
 
 @pytest.mark.skipif(is_there(), reason="there is a GPU")
@@ -318,6 +361,7 @@ def test_arrays_of_other_libraries(library, dtype, shape):
     a = up(host)
     copy = bs.shuffled(a, 42, 3)
     assert type(copy) is type(a) and np.array_equal(down(copy), expected)
+    assert np.array_equal(down(bs.unshuffled(copy, 42, 3)), host)
     assert np.array_equal(down(a), host)
     bs.shuffle(a, 42, 3)
     assert np.array_equal(down(a), expected)

@@ -269,8 +269,9 @@ impl Cuda {
     /// # }
     /// ```
     pub fn kernel(&self, text: &str, name: &str) -> Result<CudaFunction, Error> {
-        let wrong =
-            |log: &str| Error::Gpu(GpuError::CompileFailed { type_name: name.into(), log: log.into() });
+        let wrong = |log: &str| {
+            Error::Gpu(GpuError::CompileFailed { type_name: name.into(), log: log.into() })
+        };
         if name.contains('\0') {
             return Err(wrong("the name has a zero byte"));
         }

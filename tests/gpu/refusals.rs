@@ -48,7 +48,8 @@ fn a_text_that_does_not_compile_is_shown() {
     let Some(cuda) = cuda() else { return };
     let f = Claims { last: 9, forward: "nonsense(slot)", words: 1, params: 1 };
     let mut items = [1, 2, 3];
-    let Err(Error::Gpu(GpuError::CompileFailed { type_name, log })) = cuda.shuffle(&f, &mut items) else {
+    let Err(Error::Gpu(GpuError::CompileFailed { type_name, log })) = cuda.shuffle(&f, &mut items)
+    else {
         panic!("it should not compile");
     };
     assert_eq!(type_name, "Claims");
@@ -62,7 +63,8 @@ fn parameters_of_another_size_than_the_struct_are_refused() {
     let mut items = [1, 2, 3];
     for (words, params) in [(2, 1), (1, 2), (1, 0)] {
         let f = Claims { last: 9, forward: "slot", words, params };
-        let Err(Error::Gpu(GpuError::CompileFailed { log, .. })) = cuda.shuffle(&f, &mut items) else {
+        let Err(Error::Gpu(GpuError::CompileFailed { log, .. })) = cuda.shuffle(&f, &mut items)
+        else {
             panic!("{words} words and {params} should not compile");
         };
         assert!(log.contains("the parameters are the struct's bytes"), "{log}");

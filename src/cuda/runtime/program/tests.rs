@@ -186,7 +186,8 @@ fn compile_errors_have_the_bijections_name_and_the_log() {
     let source = unsafe { DeviceSource::new("Wrong", text, vec![0; 8]) };
     let program = Program::new(&source.into(), &calls_forward());
     let target = targets(compiler().unwrap())[0];
-    let Err(Error::Gpu(GpuError::CompileFailed { type_name, log })) = program.compile(target) else {
+    let Err(Error::Gpu(GpuError::CompileFailed { type_name, log })) = program.compile(target)
+    else {
         panic!("it should not compile");
     };
     assert_eq!(type_name, "Wrong");
