@@ -1,5 +1,6 @@
 //! The command line.
 
+mod headings;
 mod sets;
 mod splits;
 
@@ -19,21 +20,12 @@ use crate::memory::MemorySize;
 use crate::selection::{Head, NumberRange, PlaceRange, Selection, WorkerShard};
 use crate::temporary::Temporary;
 
+use headings::{INPUT, MEMORY, ORDER, OUTPUT, RECORDS, REPORT, SELECTION};
 pub(crate) use sets::{SetArguments, WorkerStage};
 
 /// How far abbreviations can be relied on.
 const ABBREVIATIONS: &str = "Long options may be abbreviated when typed, not in scripts: a new one \
                              can make them ambiguous.";
-
-/// Headings of the help, in the order in which options of them come.
-const ORDER: &str = "Order";
-const SELECTION: &str = "Selection";
-const INPUT: &str = "Input";
-const RECORDS: &str = "Records";
-const OUTPUT: &str = "Output";
-const MACHINES: &str = "Several machines";
-const MEMORY: &str = "Memory";
-const REPORT: &str = "Report";
 
 /// Shuffle the lines of files or of standard input. The same seed gives the same order on every
 /// machine. All cores are used, or RAYON_NUM_THREADS threads.

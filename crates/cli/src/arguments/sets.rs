@@ -7,8 +7,8 @@ use bijective_shuffle_cli::dataset::{Csv, RecordForm, Records};
 use bijective_shuffle_cli::formats::Compression;
 use clap::{ArgAction, ValueEnum};
 
+use super::headings::{INPUT, MACHINES, MEMORY, OUTPUT, RECORDS};
 use super::splits::NamedSplits;
-use super::{INPUT, MACHINES, MEMORY, OUTPUT, RECORDS};
 use crate::memory::MemorySize;
 use crate::selection::WorkerShard;
 

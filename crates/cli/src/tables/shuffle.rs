@@ -167,7 +167,8 @@ impl TableShuffle {
     ///
     /// # Errors
     ///
-    /// Any [`TableError`]; [`FilesError::Shuffle`] if there are no such places, or if `window` is 0.
+    /// Any [`TableError`]; [`FilesError::Shuffle`] if there are no such places, or if `window` is
+    /// 0.
     pub fn run_blocks(
         &self,
         window: u64,
