@@ -1,4 +1,29 @@
 //! What one thread does: it reads blocks, and collects their items by bucket.
+//!
+//! ```text
+//! while a block is left to read, or a full one to write:
+//!     until there are steps enough, or no block is left:            plan
+//!         if a full block waits:
+//!             claim a block of its bucket's places
+//!             if that is unread: add the step (read it there, then write the full block over it)
+//!             else: write the full block there, once the block has been read
+//!         else:
+//!             take an unread block, copy it, and add the step (read the copy, then free it)
+//!     list where the items of all these steps go                    Destinations::list
+//!     for each step:
+//!         for each of its items:                                    collect
+//!             append it, and its low bits, to the open block of its bucket
+//!             if that is full: let it wait, and open a free block for the bucket
+//!         write the full block, or free the copy                    write
+//! ```
+//!
+//! * **Destinations come some blocks at a time**, so that vectors of them are full, and the lines
+//!   of open blocks can be prefetched some items ahead.
+//! * **A claimed block is read where it is**, without a copy: it is written over afterwards by its
+//!   own thread.
+//! * **Nobody waits for a thread that evaluates.** A taken block is copied, and said to be read,
+//!   before its thread does anything else.
+//! * **No thread runs out of free blocks**: [`Collector::blocks`] counts them.
 
 use core::mem::MaybeUninit;
 use core::ops::Range;
