@@ -29,13 +29,12 @@ pub mod under_test;
 pub use bijective_shuffle::families;
 
 use bijective_shuffle::Word;
-#[cfg(feature = "affine")]
-use bijective_shuffle::affine::{Affine, BitMatrix};
 use bijective_shuffle::bijection::{
     BlockShuffle, Compose, CycleWalk, GridFeistel, Inverse, Lcg, MulXorshift, RandomSign, Standard,
     SwapOrNot, Table, VariablePhilox,
 };
 use bijective_shuffle::prelude::*;
+use bijective_shuffle_affine::{Affine, BitMatrix};
 
 /// How many cases a property test runs: ten times as many when `BIJECTIVE_SHUFFLE_LONG` is set, and
 /// a tenth of them when `BIJECTIVE_SHUFFLE_SHORT` is, for a machine that is emulated.
@@ -97,7 +96,6 @@ pub fn every_family(bits: u32, seed: u64) -> Vec<(&'static str, Box<dyn Bijectio
             Box::new(CycleWalk::from_last(lcg(), lcg().last() - lcg().last() / 3).unwrap()),
         ),
     ];
-    #[cfg(feature = "affine")]
     all.extend([
         ("Affine", Box::new(affine(bits, seed)) as Box<dyn Bijection>),
         ("Inverse<Affine>", Box::new(Inverse::new(affine(bits, seed)))),
@@ -169,7 +167,6 @@ pub fn every_word_pair(
         ("Lcg", Box::new(lcg()), Box::new(narrow_lcg())),
         ("Inverse<Lcg>", Box::new(Inverse::new(lcg())), Box::new(Inverse::new(narrow_lcg()))),
     ];
-    #[cfg(feature = "affine")]
     {
         let wide = affine(bits, seed);
         let narrow = wide.to_word::<u32>().unwrap();
@@ -211,7 +208,6 @@ fn mul_xorshift<const ROUNDS: usize>(bits: u32, seed: u64) -> MulXorshift<ROUNDS
 }
 
 /// On 64 bits too, which no length asks for.
-#[cfg(feature = "affine")]
 fn affine(bits: u32, seed: u64) -> Affine {
     Affine::new(&BitMatrix::random(bits, seed).unwrap(), seed.wrapping_mul(0x9E37_79B9)).unwrap()
 }
