@@ -60,6 +60,9 @@ use bijective_shuffle_engine as engine;
 #[cfg(feature = "rng")]
 #[doc(inline)]
 pub use bijective_shuffle_rng as rng;
+/// For the packages of other languages.
+#[doc(hidden)]
+pub use compact::Direction;
 pub use compact::{Columns, Compactor, Cpu, Order, Rows, Serial, Strategy, Workspace};
 pub use error::any::Error;
 pub use permutation::{Cursor, Permutation, Permutations};

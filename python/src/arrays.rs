@@ -6,7 +6,7 @@
 //! nobody counts references, since afterwards each is there once as before.
 
 use bijective_shuffle::{Permutations, Workspace};
-use bijective_shuffle_bindings::{RowArray, RowsBy, Way, with_item};
+use bijective_shuffle_bindings::{Direction, RowArray, RowsBy, with_item};
 use numpy::{
     BorrowError, Element, IxDyn, PyArray, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray,
     PyReadwriteArray, PyUntypedArray, PyUntypedArrayMethods,
@@ -123,11 +123,11 @@ pub(crate) fn reorder<'py>(
     let memories: Vec<RowArray> =
         borrowed.iter().map(Bytes::memory).filter(|memory| memory.bytes > 0).collect();
     let has_objects = borrowed.iter().any(|bytes| bytes.has_objects);
-    let way = if undo { Way::Undo } else { Way::Apply };
+    let direction = if undo { Direction::Unshuffle } else { Direction::Shuffle };
     // SAFETY: `borrowed` keeps the arrays where they are, and they were found apart. Another thread
     // of Python that uses one nevertheless gets some mixture of bytes from before and after, as
     // with all functions of NumPy that release the GIL.
-    let work = move || unsafe { RowsBy::Order(order).reorder(&memories, way) };
+    let work = move || unsafe { RowsBy::Order(order).reorder(&memories, direction) };
     let moved = if has_objects { attached(work)? } else { detached(py, work)? };
     drop(borrowed);
     moved.map_err(exception)

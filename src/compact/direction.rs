@@ -2,7 +2,7 @@
 
 /// The direction in which a permutation `p` moves the items of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Direction {
+pub enum Direction {
     /// A gather: the item at index `p[k]` moves to place `k`.
     Shuffle,
     /// A scatter: the item at place `k` moves to index `p[k]`.

@@ -61,7 +61,7 @@ pub(crate) use cpu::partitioned::shape::{
 pub(crate) use cpu::partitioned::sort::BucketKey;
 pub(crate) use cpu::survivors::{SlotRange, Values, room_for};
 pub(crate) use defects::{with_slots, wrong_count};
-pub(crate) use direction::Direction;
+pub use direction::Direction;
 #[cfg(all(
     feature = "cuda",
     target_pointer_width = "64",

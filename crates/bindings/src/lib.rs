@@ -14,9 +14,10 @@ pub mod threads;
 
 use bijective_shuffle::Tail;
 
+pub use bijective_shuffle::Direction;
 pub use fault::{Fault, LanguageNames};
 pub use memory::{RowArray, RowsBy};
-pub use order::{AnyOrder, Lookup, OrderKind, Way};
+pub use order::{AnyOrder, Lookup, OrderKind};
 pub use run::PlaceRun;
 
 /// What happens in the last step of a sampler's epoch, by name. C and JavaScript have the numbers

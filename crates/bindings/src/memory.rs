@@ -3,7 +3,7 @@
 use bijective_shuffle::prelude::*;
 use bijective_shuffle::{Error, Rows, Seed};
 
-use crate::order::{AnyOrder, Way};
+use crate::order::AnyOrder;
 
 /// An array of another language: rows of bytes, one after the other.
 #[derive(Clone, Copy, Debug)]
@@ -107,12 +107,12 @@ impl RowsBy<'_> {
     ///
     /// All of the arrays' bytes are there, and stay where they are, and nobody else reads or writes
     /// them. The arrays are [apart](RowArray::are_apart).
-    pub unsafe fn reorder(self, arrays: &[RowArray], way: Way) -> Result<(), Error> {
+    pub unsafe fn reorder(self, arrays: &[RowArray], direction: Direction) -> Result<(), Error> {
         if let &[array] = arrays {
             with_item!(array, array.width, Item => {
                 // SAFETY: the caller promises that the array's bytes are there and that nobody else
                 // uses them; the alignment was checked, and any bytes are an item.
-                return self.reorder_items(unsafe { array.items::<Item>() }, way);
+                return self.reorder_items(unsafe { array.items::<Item>() }, direction);
             }, else {});
         }
         let rows = arrays.iter().map(|array| {
@@ -121,18 +121,20 @@ impl RowsBy<'_> {
             Rows::new(unsafe { array.items::<u8>() }, array.width)
         });
         let rows = rows.collect::<Result<Vec<_>, _>>()?;
-        match (self, way) {
-            (Self::Seed(seed), Way::Apply) => rows.try_par_bijective_shuffle_together(seed),
-            (Self::Seed(seed), Way::Undo) => rows.try_par_bijective_unshuffle_together(seed),
-            (Self::Order(order), _) => order.reorder_rows(rows, way),
+        match (self, direction) {
+            (Self::Seed(seed), Direction::Shuffle) => rows.try_par_bijective_shuffle_together(seed),
+            (Self::Seed(seed), Direction::Unshuffle) => {
+                rows.try_par_bijective_unshuffle_together(seed)
+            }
+            (Self::Order(order), _) => order.reorder_rows(rows, direction),
         }
     }
 
-    fn reorder_items<T: Send>(self, items: &mut [T], way: Way) -> Result<(), Error> {
-        match (self, way) {
-            (Self::Seed(seed), Way::Apply) => items.try_par_bijective_shuffle(seed),
-            (Self::Seed(seed), Way::Undo) => items.try_par_bijective_unshuffle(seed),
-            (Self::Order(order), _) => order.reorder(items, way),
+    fn reorder_items<T: Send>(self, items: &mut [T], direction: Direction) -> Result<(), Error> {
+        match (self, direction) {
+            (Self::Seed(seed), Direction::Shuffle) => items.try_par_bijective_shuffle(seed),
+            (Self::Seed(seed), Direction::Unshuffle) => items.try_par_bijective_unshuffle(seed),
+            (Self::Order(order), _) => order.reorder(items, direction),
         }
     }
 }
@@ -170,12 +172,12 @@ mod tests {
                     unsafe { array.items::<u8>() }.copy_from_slice(&source);
                     for arrays in [&both[..1], &both] {
                         // SAFETY: the arrays are apart, and nobody else uses them.
-                        unsafe { by.reorder(arrays, Way::Apply) }.unwrap();
+                        unsafe { by.reorder(arrays, Direction::Shuffle) }.unwrap();
                         // SAFETY: nobody else uses the array.
                         let moved = unsafe { array.shared_items::<u8>() }.iter().copied();
                         assert!(moved.eq(expected.clone()), "rows of {width} bytes");
                         // SAFETY: the arrays are apart, and nobody else uses them.
-                        unsafe { by.reorder(arrays, Way::Undo) }.unwrap();
+                        unsafe { by.reorder(arrays, Direction::Unshuffle) }.unwrap();
                         // SAFETY: nobody else uses the array.
                         assert_eq!(unsafe { array.shared_items::<u8>() }, source);
                     }

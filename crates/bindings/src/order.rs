@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use bijective_shuffle::bijection::{BlockShuffle, CycleWalk, Standard};
 use bijective_shuffle::iter::IntoIter;
-use bijective_shuffle::{Bijection, Error, FromSeed, Permutation, Rows, Seed, Word, Workspace};
+use bijective_shuffle::{
+    Bijection, Direction, Error, FromSeed, Permutation, Rows, Seed, Word, Workspace,
+};
 
 use crate::run::PlaceRun;
 use crate::threads::FEW_POINTS;
@@ -32,15 +34,6 @@ pub enum Lookup {
     Index,
     /// The place of an index.
     Place,
-}
-
-/// Which way items are moved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// To their places.
-    Apply,
-    /// Back.
-    Undo,
 }
 
 /// A permutation of any kind. Its items are moved on the CPU.
@@ -293,10 +286,10 @@ impl AnyOrder {
     /// # Errors
     ///
     /// Those of [`Permutation::apply_in_place`].
-    pub fn reorder<T: Send>(&self, items: &mut [T], way: Way) -> Result<(), Error> {
-        match way {
-            Way::Apply => self.permutation.apply_in_place(items),
-            Way::Undo => self.permutation.unapply_in_place(items),
+    pub fn reorder<T: Send>(&self, items: &mut [T], direction: Direction) -> Result<(), Error> {
+        match direction {
+            Direction::Shuffle => self.permutation.apply_in_place(items),
+            Direction::Unshuffle => self.permutation.unapply_in_place(items),
         }
     }
 
@@ -327,10 +320,10 @@ impl AnyOrder {
     /// # Errors
     ///
     /// Those of [`Permutation::apply_together`].
-    pub fn reorder_rows(&self, rows: Vec<Rows<'_, u8>>, way: Way) -> Result<(), Error> {
-        match way {
-            Way::Apply => self.permutation.apply_together(rows),
-            Way::Undo => self.permutation.unapply_together(rows),
+    pub fn reorder_rows(&self, rows: Vec<Rows<'_, u8>>, direction: Direction) -> Result<(), Error> {
+        match direction {
+            Direction::Shuffle => self.permutation.apply_together(rows),
+            Direction::Unshuffle => self.permutation.unapply_together(rows),
         }
     }
 }
@@ -389,9 +382,9 @@ mod tests {
         assert!(all.into_iter().map(u64::from).eq(indexes.iter().copied()));
         let (source, mut copy) = (items.clone(), vec![0; items.len()]);
         order.reorder_into(&mut Workspace::new(), &source, &mut copy).unwrap();
-        order.reorder(&mut items, Way::Apply).unwrap();
+        order.reorder(&mut items, Direction::Shuffle).unwrap();
         assert!(items == indexes && copy == indexes);
-        order.reorder(&mut items, Way::Undo).unwrap();
+        order.reorder(&mut items, Direction::Unshuffle).unwrap();
         assert_eq!(items, source);
     }
 
@@ -462,7 +455,7 @@ mod tests {
             let found = order.look_up(0, Lookup::Index);
             assert!(found == Err(Error::NotABijection(defect)) || last > 99);
             let mut items: Vec<u64> = (0..100).collect();
-            assert!(refused(order.reorder(&mut items, Way::Apply).map(|()| 0)));
+            assert!(refused(order.reorder(&mut items, Direction::Shuffle).map(|()| 0)));
             assert!(items.into_iter().eq(0..100));
         }
         assert!(AnyOrder::given(100, Liar { last: 98, zero: 0 }).is_err());

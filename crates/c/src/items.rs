@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use bindings::{RowArray, RowsBy, Way};
+use bindings::{Direction, RowArray, RowsBy};
 use library::Error;
 
 use crate::memory::{self, bytes, check};
@@ -27,7 +27,12 @@ pub struct Array {
 /// # Safety
 ///
 /// The pointers are null or lead to arrays of `count` items, which nobody else uses meanwhile.
-unsafe fn reorder(arrays: &[Array], count: usize, by: RowsBy<'_>, way: Way) -> Result<(), Failure> {
+unsafe fn reorder(
+    arrays: &[Array],
+    count: usize,
+    by: RowsBy<'_>,
+    direction: Direction,
+) -> Result<(), Failure> {
     let mut memories = Vec::new();
     for &Array { items, item_size } in arrays {
         if item_size == 0 {
@@ -52,7 +57,8 @@ unsafe fn reorder(arrays: &[Array], count: usize, by: RowsBy<'_>, way: Way) -> R
     // The arrays share no memory, so the sum is within the address space.
     let bytes = memories.iter().map(|memory| memory.bytes as u64).sum();
     // SAFETY: the caller promises that the arrays are there and nobody else's; they are apart.
-    let moved = threads::on_points(points, bytes, move || unsafe { by.reorder(&memories, way) })?;
+    let moved =
+        threads::on_points(points, bytes, move || unsafe { by.reorder(&memories, direction) })?;
     Ok(moved?)
 }
 
@@ -76,7 +82,7 @@ pub unsafe extern "C" fn bs_shuffle(
 ) -> Status {
     let by = RowsBy::Seed(of_word(seed, epoch));
     // SAFETY: the caller promises `count` items of `item_size` bytes at `items`.
-    done(|| unsafe { reorder(&[Array { items, item_size }], count, by, Way::Apply) })
+    done(|| unsafe { reorder(&[Array { items, item_size }], count, by, Direction::Shuffle) })
 }
 
 /// Undoes bs_shuffle with the same arguments.
@@ -94,7 +100,7 @@ pub unsafe extern "C" fn bs_unshuffle(
 ) -> Status {
     let by = RowsBy::Seed(of_word(seed, epoch));
     // SAFETY: the caller promises `count` items of `item_size` bytes at `items`.
-    done(|| unsafe { reorder(&[Array { items, item_size }], count, by, Way::Undo) })
+    done(|| unsafe { reorder(&[Array { items, item_size }], count, by, Direction::Unshuffle) })
 }
 
 /// Shuffles several arrays, each of `count` items, in the order that bs_shuffle would give each
@@ -113,7 +119,7 @@ pub unsafe extern "C" fn bs_shuffle_together(
 ) -> Status {
     let by = RowsBy::Seed(of_word(seed, epoch));
     // SAFETY: the caller promises `array_count` arrays, each of `count` items.
-    done(|| unsafe { reorder_given(arrays, array_count, count, by, Way::Apply) })
+    done(|| unsafe { reorder_given(arrays, array_count, count, by, Direction::Shuffle) })
 }
 
 /// Undoes bs_shuffle_together with the same arguments.
@@ -131,7 +137,7 @@ pub unsafe extern "C" fn bs_unshuffle_together(
 ) -> Status {
     let by = RowsBy::Seed(of_word(seed, epoch));
     // SAFETY: the caller promises `array_count` arrays, each of `count` items.
-    done(|| unsafe { reorder_given(arrays, array_count, count, by, Way::Undo) })
+    done(|| unsafe { reorder_given(arrays, array_count, count, by, Direction::Unshuffle) })
 }
 
 /// Shuffles one or several arrays by a permutation. Each has as many items as the permutation,
@@ -149,7 +155,7 @@ pub unsafe extern "C" fn bs_permutation_apply(
     count: usize,
 ) -> Status {
     // SAFETY: the caller promises a live permutation, and `array_count` arrays of `count` items.
-    done(|| unsafe { reorder_by(permutation, arrays, array_count, count, Way::Apply) })
+    done(|| unsafe { reorder_by(permutation, arrays, array_count, count, Direction::Shuffle) })
 }
 
 /// Undoes bs_permutation_apply with the same arguments.
@@ -165,7 +171,7 @@ pub unsafe extern "C" fn bs_permutation_unapply(
     count: usize,
 ) -> Status {
     // SAFETY: the caller promises a live permutation, and `array_count` arrays of `count` items.
-    done(|| unsafe { reorder_by(permutation, arrays, array_count, count, Way::Undo) })
+    done(|| unsafe { reorder_by(permutation, arrays, array_count, count, Direction::Unshuffle) })
 }
 
 /// # Safety
@@ -176,12 +182,12 @@ unsafe fn reorder_given(
     array_count: usize,
     count: usize,
     by: RowsBy<'_>,
-    way: Way,
+    direction: Direction,
 ) -> Result<(), Failure> {
     // SAFETY: the caller promises `array_count` arrays at `arrays`.
     let arrays = unsafe { memory::items(arrays, array_count, "the arrays") }?;
     // SAFETY: the caller promises that each array has `count` items and is used by nobody else.
-    unsafe { reorder(arrays, count, by, way) }
+    unsafe { reorder(arrays, count, by, direction) }
 }
 
 /// # Safety
@@ -192,7 +198,7 @@ unsafe fn reorder_by(
     arrays: *const Array,
     array_count: usize,
     count: usize,
-    way: Way,
+    direction: Direction,
 ) -> Result<(), Failure> {
     // SAFETY: the caller promises a live permutation.
     let order = unsafe { crate::permutation::order(permutation) }?;
@@ -201,5 +207,5 @@ unsafe fn reorder_by(
         return Err(Error::LengthMismatch { expected, actual }.into());
     }
     // SAFETY: the caller promises `array_count` arrays of `count` items.
-    unsafe { reorder_given(arrays, array_count, count, RowsBy::Order(order), way) }
+    unsafe { reorder_given(arrays, array_count, count, RowsBy::Order(order), direction) }
 }

@@ -39,8 +39,8 @@ impl<'a, T> Rows<'a, T> {
     ///
     /// # Errors
     ///
-    /// [`ViewError::NotWholeRows`](crate::error::ViewError::NotWholeRows) if the width is 0, or does not
-    /// divide the length of the slice.
+    /// [`ViewError::NotWholeRows`](crate::error::ViewError::NotWholeRows) if the width is 0, or
+    /// does not divide the length of the slice.
     ///
     /// # Examples
     ///
