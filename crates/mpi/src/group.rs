@@ -20,8 +20,29 @@ pub(crate) struct Group {
     ranks: usize,
 }
 
+/// The items that a rank sends, those for rank 0 first, and how many go to each rank.
+pub(crate) struct Outgoing<'a, T> {
+    pub(crate) items: &'a [T],
+    pub(crate) counts: &'a [u64],
+}
+
+/// Where a rank receives items, those from rank 0 first, and how many come from each rank.
+pub(crate) struct Incoming<'a, T> {
+    pub(crate) places: &'a mut [T],
+    pub(crate) counts: &'a [u64],
+}
+
+/// The part of a buffer that is one message.
+struct MessagePart {
+    /// Whom it goes to or comes from.
+    rank: usize,
+    /// Its first item in the buffer.
+    first: usize,
+    count: c_int,
+}
+
 /// What a rank sends or receives: items for or from rank 0, then those for or from rank 1, ...
-pub(crate) struct RankParts<'a> {
+struct RankParts<'a> {
     counts: &'a [u64],
     starts: Vec<usize>,
 }
@@ -32,7 +53,7 @@ impl<'a> RankParts<'a> {
     /// # Panics
     ///
     /// If they are not that many.
-    pub(crate) fn new(counts: &'a [u64], items: usize) -> Self {
+    fn new(counts: &'a [u64], items: usize) -> Self {
         let mut end = 0_usize;
         let start = |&count: &u64| {
             let start = end;
@@ -45,11 +66,11 @@ impl<'a> RankParts<'a> {
         Self { counts, starts }
     }
 
-    /// The first item of a rank's part from `done` on, and the number of items, at most `most`.
-    fn piece(&self, rank: usize, done: u64, most: u64) -> (usize, c_int) {
+    /// A rank's part from item `done` on, of at most `most` items.
+    fn message(&self, rank: usize, done: u64, most: u64) -> MessagePart {
         let left = self.counts[rank].saturating_sub(done).min(most);
         let first = if left == 0 { 0 } else { self.starts[rank] + done as usize };
-        (first, left as c_int)
+        MessagePart { rank, first, count: left as c_int }
     }
 
     /// The numbers of items, and the first of each rank, as MPI wants them. The buffer must have no
@@ -288,13 +309,14 @@ impl Group {
     /// If the buffers here have more, or are not as large as their parts.
     pub(crate) fn exchange<T: Pod>(
         &self,
-        (items, sent): (&[T], &[u64]),
-        (out, received): (&mut [T], &[u64]),
+        outgoing: Outgoing<'_, T>,
+        incoming: Incoming<'_, T>,
     ) -> Result<(), MpiShuffleError> {
+        let (items, out) = (outgoing.items, incoming.places);
         assert!(items.len().max(out.len()) as u64 <= MOST_ITEMS);
-        assert_eq!([sent.len(), received.len()], [self.ranks; 2]);
-        let (send_counts, send_starts) = RankParts::new(sent, items.len()).as_ints();
-        let (counts, starts) = RankParts::new(received, out.len()).as_ints();
+        assert_eq!([outgoing.counts.len(), incoming.counts.len()], [self.ranks; 2]);
+        let (send_counts, send_starts) = RankParts::new(outgoing.counts, items.len()).as_ints();
+        let (counts, starts) = RankParts::new(incoming.counts, out.len()).as_ints();
         let item = ItemType::of::<T>()?;
         // SAFETY: the parts lie within the buffers, counted in items of the type. Any bytes are a
         // `T`, and if more arrive than is said, MPI writes no more than that.
@@ -326,14 +348,15 @@ impl Group {
     /// If the buffers are not as large as their parts.
     pub(crate) fn exchange_one_by_one<T: Pod>(
         &self,
-        (items, sent): (&[T], &[u64]),
-        (out, received): (&mut [T], &[u64]),
+        outgoing: Outgoing<'_, T>,
+        incoming: Incoming<'_, T>,
         most: u64,
     ) -> Result<(), MpiShuffleError> {
+        let (items, out) = (outgoing.items, incoming.places);
         let most = most.clamp(1, MOST_ITEMS);
-        assert_eq!([sent.len(), received.len()], [self.ranks; 2]);
-        let (sent, received) =
-            (RankParts::new(sent, items.len()), RankParts::new(received, out.len()));
+        assert_eq!([outgoing.counts.len(), incoming.counts.len()], [self.ranks; 2]);
+        let sent = RankParts::new(outgoing.counts, items.len());
+        let received = RankParts::new(incoming.counts, out.len());
         let item = ItemType::of::<T>()?;
         for step in 0..self.ranks {
             let to = (self.rank + step) % self.ranks;
@@ -341,9 +364,9 @@ impl Group {
             let all = sent.counts[to].max(received.counts[from]);
             let mut done = 0;
             while done < all {
-                let outgoing = sent.piece(to, done, most);
-                let incoming = received.piece(from, done, most);
-                self.send_receive(&item, (items, to, outgoing), (out, from, incoming))?;
+                let (sent, received) =
+                    (sent.message(to, done, most), received.message(from, done, most));
+                self.send_receive(&item, items, sent, out, received)?;
                 done = done.saturating_add(most);
             }
         }
@@ -355,29 +378,31 @@ impl Group {
     fn send_receive<T: Pod>(
         &self,
         item: &ItemType,
-        (items, to, (first, count)): (&[T], usize, (usize, c_int)),
-        (out, from, (out_first, out_count)): (&mut [T], usize, (usize, c_int)),
+        items: &[T],
+        sent: MessagePart,
+        out: &mut [T],
+        received: MessagePart,
     ) -> Result<(), MpiShuffleError> {
         // SAFETY: a constant of the library.
         let nobody = unsafe { ffi::RSMPI_PROC_NULL };
         // SAFETY: a constant of the library.
         let ignore = unsafe { ffi::RSMPI_STATUS_IGNORE };
-        let whom = |rank: usize, count| if count == 0 { nobody } else { rank as c_int };
-        let items = &items[first..][..count as usize];
-        let out = &mut out[out_first..][..out_count as usize];
+        let whom = |part: &MessagePart| if part.count == 0 { nobody } else { part.rank as c_int };
+        let items = &items[sent.first..][..sent.count as usize];
+        let out = &mut out[received.first..][..received.count as usize];
         // SAFETY: the buffers have as many items of the type as is said. Any bytes are a `T`, and
         // if more arrive than is said, MPI writes no more than that.
         let code = unsafe {
             ffi::MPI_Sendrecv(
                 start(items),
-                count,
+                sent.count,
                 item.0,
-                whom(to, count),
+                whom(&sent),
                 0,
                 start_mut(out),
-                out_count,
+                received.count,
                 item.0,
-                whom(from, out_count),
+                whom(&received),
                 0,
                 self.communicator,
                 ignore,

@@ -18,8 +18,8 @@ impl<B: Bijection> Plan<'_, B> {
     ///
     /// [`MpiShuffleError::Disagreement`] if the ranks do not all shuffle items of one size with one
     /// message limit, [`MpiShuffleError::RankFailed`] if a rank has an array of the wrong length or
-    /// no memory, or if the bijection breaks its requirements, and [`MpiShuffleError::MpiFailed`]. The
-    /// items are then unchanged.
+    /// no memory, or if the bijection breaks its requirements, and [`MpiShuffleError::MpiFailed`].
+    /// The items are then unchanged.
     pub fn shuffle<T: Pod + Send + Sync>(
         &mut self,
         items: &mut Vec<T>,

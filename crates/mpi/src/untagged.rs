@@ -17,7 +17,7 @@ use crate::agreement::AgreementPoint;
 use crate::arrays::{Arrays, VisitArray};
 use crate::buffers::{ColumnBuffers, Commit, check_length, column, ensure_capacity, fit};
 use crate::error::MpiShuffleError;
-use crate::group::Group;
+use crate::group::{Group, Incoming, Outgoing};
 use crate::plan::{Plan, RoundCounts, RoundSizes, SendDirection};
 use crate::spread::Spread;
 use crate::times::Clock;
@@ -358,9 +358,11 @@ fn exchange<T: Pod>(
         let (now, places);
         (now, items) = items.split_at(here);
         (places, out) = out.split_at_mut(there);
+        let outgoing = Outgoing { items: now, counts: sent };
+        let incoming = Incoming { places, counts: received };
         match limit {
-            None => group.exchange((now, sent), (places, received))?,
-            Some(limit) => group.exchange_one_by_one((now, sent), (places, received), limit)?,
+            None => group.exchange(outgoing, incoming)?,
+            Some(limit) => group.exchange_one_by_one(outgoing, incoming, limit)?,
         }
     }
     Ok(())
