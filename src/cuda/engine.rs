@@ -212,8 +212,8 @@ impl Cuda {
     /// # Errors
     ///
     /// [`Error::BackendUnavailable`] without the compiler;
-    /// [`GpuError::CompileFailed`](crate::error::GpuError::CompileFailed), with the kernel's name and the
-    /// compiler's log, if the text does not compile or has no such kernel;
+    /// [`GpuError::CompileFailed`](crate::error::GpuError::CompileFailed), with the kernel's name
+    /// and the compiler's log, if the text does not compile or has no such kernel;
     /// [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
     ///
     /// # Examples

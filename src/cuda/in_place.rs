@@ -30,8 +30,8 @@ impl CudaWorkspace {
     ///
     /// [`GpuError::ItemTooLarge`](crate::error::GpuError::ItemTooLarge), and otherwise as
     /// [`write_indexes`](Self::write_indexes). After an error the items are unchanged, except after
-    /// a [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed) of a launch, after which they are
-    /// unspecified.
+    /// a [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed) of a launch, after which
+    /// they are unspecified.
     ///
     /// # Examples
     ///

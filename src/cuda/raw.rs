@@ -53,9 +53,9 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// [`GpuError::ArraysOverlap`](crate::error::GpuError::ArraysOverlap) if the two arrays overlap;
-    /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if the array's size in bytes
-    /// does not fit 64 bits; and otherwise as [`shuffle_into`](Self::shuffle_into).
+    /// [`GpuError::ArraysOverlap`](crate::error::GpuError::ArraysOverlap) if the two arrays
+    /// overlap; [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if the array's size
+    /// in bytes does not fit 64 bits; and otherwise as [`shuffle_into`](Self::shuffle_into).
     pub unsafe fn shuffle_raw<'o>(
         &mut self,
         order: impl Into<Order<'o>>,

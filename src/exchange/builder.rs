@@ -4,11 +4,11 @@ use core::fmt;
 
 use super::census::Census;
 use super::division::Division;
-use super::plan::Exchange;
+use crate::Bijection;
 use crate::permutation::Permutation;
-use crate::{Bijection, Error};
 
-/// The settings of an [`Exchange`], which [`Exchange::builder`] returns.
+/// The settings of an [`Exchange`](super::Exchange), which
+/// [`Exchange::builder`](super::Exchange::builder) returns.
 ///
 /// # Examples
 ///
@@ -70,35 +70,6 @@ impl<'p, B: Bijection> ExchangeBuilder<'p, B> {
     /// ```
     pub fn in_rounds_of(self, items: u64) -> Self {
         Self { most: items, ..self }
-    }
-
-    /// The plan for a shuffle: item `p[k]` of the array moves to place `k`.
-    ///
-    /// It evaluates the slots of the places that the rank will hold.
-    ///
-    /// # Errors
-    ///
-    /// * [`Error::LengthMismatch`] if a division has another length than the permutation.
-    /// * [`RankCountMismatch`](crate::error::ExchangeError::RankCountMismatch) and
-    ///   [`Error::NoSuchRank`].
-    /// * [`Error::LengthExceedsDomain`] if the [trusted](Bijection::trusted) form of the bijection,
-    ///   which is what is evaluated, has fewer points than the permutation.
-    /// * [`CensusMismatch`](crate::error::ExchangeError::CensusMismatch) if the census is not that
-    ///   of the permutation.
-    /// * [`Error::OutOfMemory`].
-    pub fn shuffle(self) -> Result<Exchange<'p>, Error> {
-        let to_slots = !self.permutation.is_inverted();
-        Exchange::new(self, to_slots)
-    }
-
-    /// The plan for undoing a shuffle: item `k` of the array moves to place `p[k]`.
-    ///
-    /// # Errors
-    ///
-    /// As [`shuffle`](Self::shuffle).
-    pub fn unshuffle(self) -> Result<Exchange<'p>, Error> {
-        let to_slots = self.permutation.is_inverted();
-        Exchange::new(self, to_slots)
     }
 }
 

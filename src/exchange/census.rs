@@ -156,7 +156,8 @@ impl Census {
     ///
     /// # Errors
     ///
-    /// [`ExchangeError::CensusMismatch`] if the bijection does not have the slots that were counted.
+    /// [`ExchangeError::CensusMismatch`] if the bijection does not have the slots that were
+    /// counted.
     pub(super) fn slot(&self, p: &Compaction, place: u64) -> Result<u64, Error> {
         let Some(run) = self.before.partition_point(|&before| before <= place).checked_sub(1)
         else {

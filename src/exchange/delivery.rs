@@ -273,8 +273,8 @@ impl<T: Copy + Send + Sync> Arrived<'_, T> {
     /// # Errors
     ///
     /// [`Error::LengthMismatch`] if there are not as many places in `out` as the rank holds after
-    /// the exchange, [`Error::OutOfMemory`], and [`ExchangeError::ItemsMismatch`] if not all items of
-    /// the chunk have come. After the last one, `out` holds unspecified items.
+    /// the exchange, [`Error::OutOfMemory`], and [`ExchangeError::ItemsMismatch`] if not all items
+    /// of the chunk have come. After the last one, `out` holds unspecified items.
     ///
     /// # Safety
     ///

@@ -138,7 +138,8 @@ impl RunLanes {
     ///
     /// # Errors
     ///
-    /// [`ExchangeError::ItemsMismatch`] if the bijection no longer has the values that were counted.
+    /// [`ExchangeError::ItemsMismatch`] if the bijection no longer has the values that were
+    /// counted.
     ///
     /// # Panics
     ///
@@ -258,7 +259,8 @@ impl RunLanes {
     ///
     /// # Errors
     ///
-    /// [`ExchangeError::ItemsMismatch`] if the bijection no longer has the values that were counted.
+    /// [`ExchangeError::ItemsMismatch`] if the bijection no longer has the values that were
+    /// counted.
     #[inline(always)]
     fn visit(&self, p: &Compaction, number: usize, visit: impl FnMut(usize)) -> Result<(), Error> {
         if tiles::fit_u32(p) {

@@ -54,6 +54,37 @@ pub struct Exchange<'p> {
     lanes: RunLanes,
 }
 
+impl<'p, B: Bijection> ExchangeBuilder<'p, B> {
+    /// The plan for a shuffle: item `p[k]` of the array moves to place `k`.
+    ///
+    /// It evaluates the slots of the places that the rank will hold.
+    ///
+    /// # Errors
+    ///
+    /// * [`Error::LengthMismatch`] if a division has another length than the permutation.
+    /// * [`RankCountMismatch`](crate::error::ExchangeError::RankCountMismatch) and
+    ///   [`Error::NoSuchRank`].
+    /// * [`Error::LengthExceedsDomain`] if the [trusted](Bijection::trusted) form of the bijection,
+    ///   which is what is evaluated, has fewer points than the permutation.
+    /// * [`CensusMismatch`](crate::error::ExchangeError::CensusMismatch) if the census is not that
+    ///   of the permutation.
+    /// * [`Error::OutOfMemory`].
+    pub fn shuffle(self) -> Result<Exchange<'p>, Error> {
+        let to_slots = !self.permutation.is_inverted();
+        Exchange::new(self, to_slots)
+    }
+
+    /// The plan for undoing a shuffle: item `k` of the array moves to place `p[k]`.
+    ///
+    /// # Errors
+    ///
+    /// As [`shuffle`](Self::shuffle).
+    pub fn unshuffle(self) -> Result<Exchange<'p>, Error> {
+        let to_slots = self.permutation.is_inverted();
+        Exchange::new(self, to_slots)
+    }
+}
+
 impl<'p> Exchange<'p> {
     /// The settings of the plan of a rank, of the ranks that hold what `from` says before the
     /// exchange. [`ExchangeBuilder::shuffle`] or [`ExchangeBuilder::unshuffle`] makes it.
@@ -66,10 +97,7 @@ impl<'p> Exchange<'p> {
         ExchangeBuilder { permutation, census, from, to: from, rank, most: u64::MAX }
     }
 
-    pub(super) fn new<B: Bijection>(
-        settings: ExchangeBuilder<'p, B>,
-        to_slots: bool,
-    ) -> Result<Self, Error> {
+    fn new<B: Bijection>(settings: ExchangeBuilder<'p, B>, to_slots: bool) -> Result<Self, Error> {
         let ExchangeBuilder { permutation, census, from, to, rank, most } = settings;
         check_divisions(permutation, from, to, rank)?;
         let compaction = Compaction::of(permutation)?;

@@ -81,8 +81,8 @@ impl SurvivorIndex {
     ///
     /// # Errors
     ///
-    /// [`ViewError::BlockSizeOutOfRange`](crate::error::ViewError::BlockSizeOutOfRange) if it is not a power of two
-    /// from 64 to 32768.
+    /// [`ViewError::BlockSizeOutOfRange`](crate::error::ViewError::BlockSizeOutOfRange) if it is
+    /// not a power of two from 64 to 32768.
     pub(super) fn check_block(slots: u64) -> Result<(), Error> {
         if slots.is_power_of_two() && (64..=1 << SUPERBLOCK_BITS).contains(&slots) {
             Ok(())

@@ -148,9 +148,9 @@ impl Permutations {
     ///
     /// # Errors
     ///
-    /// [`ViewError::NotWholeRows`](crate::error::ViewError::NotWholeRows) if the slice's length is not a
-    /// multiple of a row's, [`ViewError::OutOfRange`](crate::error::ViewError::OutOfRange) if the
-    /// batch has fewer rows than that, and otherwise as [`write_indexes`](Self::write_indexes).
+    /// [`ViewError::NotWholeRows`](crate::error::ViewError::NotWholeRows) if the slice's length is
+    /// not a multiple of a row's, [`ViewError::OutOfRange`](crate::error::ViewError::OutOfRange) if
+    /// the batch has fewer rows than that, and otherwise as [`write_indexes`](Self::write_indexes).
     ///
     /// # Examples
     ///

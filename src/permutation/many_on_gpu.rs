@@ -136,9 +136,10 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// [`GpuError::ArraysOverlap`](crate::error::GpuError::ArraysOverlap) if the two arrays overlap;
-    /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if the array's size in bytes
-    /// does not fit 64 bits; and otherwise as [`shuffle_rows_into`](Self::shuffle_rows_into).
+    /// [`GpuError::ArraysOverlap`](crate::error::GpuError::ArraysOverlap) if the two arrays
+    /// overlap; [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if the array's size
+    /// in bytes does not fit 64 bits; and otherwise as
+    /// [`shuffle_rows_into`](Self::shuffle_rows_into).
     pub unsafe fn shuffle_rows_raw(
         &mut self,
         permutations: &Permutations,

@@ -47,11 +47,11 @@ use crate::{Bijection, Error, FromSeed, Seed, Word};
 /// A pseudo-random permutation `p` of `[0, len)`: `p[k]` is the index of the item that moves to
 /// place `k`.
 ///
-/// It is stored as a bijection and a length. The length is a `u64`, since a permutation may be
-/// longer than memory. All views agree, bit for bit: [`iter`](Self::iter) iterates over `p`,
-/// [`to_vec`](Self::to_vec) returns all of it, [`get`](Self::get) and
-/// [`position`](Self::position) look up single values of `p` and of its inverse, and
-/// [`apply`](Self::apply) puts item `p[k]` at place `k`.
+/// It is stored as a bijection and a length. The length, `len` wherever it is asked for, is a
+/// `u64`, since a permutation may be longer than memory. All views agree, bit for bit:
+/// [`iter`](Self::iter) iterates over `p`, [`to_vec`](Self::to_vec) returns all of it,
+/// [`get`](Self::get) and [`position`](Self::position) look up single values of `p` and of its
+/// inverse, and [`apply`](Self::apply) puts item `p[k]` at place `k`.
 ///
 /// | view | memory |
 /// | --- | --- |

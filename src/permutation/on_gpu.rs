@@ -47,8 +47,8 @@ impl CudaWorkspace {
     /// * [`Error::BackendUnavailable`] if NVRTC is not found, since the crate has no compiled
     ///   kernels for views, and [`GpuError::CompileFailed`](crate::error::GpuError::CompileFailed).
     /// * [`Error::OutOfMemory`] if the host evaluates the range and has too little memory.
-    /// * [`GpuError::StreamCaptured`](crate::error::GpuError::StreamCaptured) if the stream is being captured
-    ///   in a graph and the engine was not made by
+    /// * [`GpuError::StreamCaptured`](crate::error::GpuError::StreamCaptured) if the stream is
+    ///   being captured in a graph and the engine was not made by
     ///   [`with_capture`](crate::cuda::Cuda::with_capture), or if the host evaluates the range.
     /// * [`GpuError::ParamsTooLarge`](crate::error::GpuError::ParamsTooLarge),
     ///   [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice),

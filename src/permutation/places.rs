@@ -118,8 +118,8 @@ impl<B: Bijection> Permutation<B> {
     /// it evaluates the inverse of every index and sorts.
     ///
     /// The other views build the index by themselves only for domains of up to 2^33 slots, where a
-    /// domain with 64 points for each item or more counts as 64 slots for each item: 2^34 slots take
-    /// two threads 19 seconds, and 2^40 would take half an hour and 4.5 GB.
+    /// domain with 64 points for each item or more counts as 64 slots for each item: 2^34 slots
+    /// take two threads 19 seconds, and 2^40 would take half an hour and 4.5 GB.
     ///
     /// No index is needed, and none is built, where the length fills the bijection's domain. A
     /// [composition](Self::then) has none of its own: those of its parts are built.

@@ -132,8 +132,8 @@ impl SamplerBuilder {
     /// # Errors
     ///
     /// [`Error::NoSuchRank`] if the rank is not below the number of ranks, and so also if that is
-    /// 0; [`ViewError::NoItems`] or [`ViewError::BatchSizeOutOfRange`]. If [`order`](Self::order) or
-    /// [`blocks`](Self::blocks) was called, the errors of drawing the order of epoch 0, and
+    /// 0; [`ViewError::NoItems`] or [`ViewError::BatchSizeOutOfRange`]. If [`order`](Self::order)
+    /// or [`blocks`](Self::blocks) was called, the errors of drawing the order of epoch 0, and
     /// [`Error::LengthExceedsDomain`] if it has fewer points than there are items.
     pub fn build(self) -> Result<Sampler, Error> {
         let Self { len, rank, ranks, batch, .. } = self;

@@ -99,8 +99,8 @@ impl<L: ItemLengths> Lengths<L> {
     /// # Errors
     ///
     /// [`Error::WindowSizeOutOfRange`], [`Error::ItemTooLong`], for the longest item, or
-    /// [`Error::TotalLengthTooLarge`]; [`Error::Shuffle`] with [`ViewError::NoItems`], or if there is
-    /// too little memory.
+    /// [`Error::TotalLengthTooLarge`]; [`Error::Shuffle`] with [`ViewError::NoItems`], or if there
+    /// is too little memory.
     pub fn new(
         lengths: L,
         max_tokens: u64,

@@ -90,8 +90,8 @@ impl Mixture {
     ///
     /// # Errors
     ///
-    /// [`Error::SetCountMismatch`], [`Error::NoWeight`], [`Error::TotalWeightTooLarge`] or [`Error::EmptySet`], and
-    /// [`Error::Shuffle`] if there is too little memory.
+    /// [`Error::SetCountMismatch`], [`Error::NoWeight`], [`Error::TotalWeightTooLarge`] or
+    /// [`Error::EmptySet`], and [`Error::Shuffle`] if there is too little memory.
     pub fn new(lengths: &[u64], weights: &[u64], seed: impl Into<Seed>) -> Result<Self, Error> {
         let seed = seed.into();
         let child = seed.child(KeyDomain::Loader(NUMBER));

@@ -81,10 +81,10 @@ impl NodeBlocks {
     ///
     /// # Errors
     ///
-    /// [`Error::NodeCountOutOfRange`] unless there is a node, and a block for each; [`Error::Shuffle`] with
-    /// [`NoSuchRank`](bijective_shuffle::Error::NoSuchRank) if the node is not below their number,
-    /// and with [`OutOfMemory`](bijective_shuffle::Error::OutOfMemory) if there is no memory for
-    /// the node's blocks and some numbers for each node.
+    /// [`Error::NodeCountOutOfRange`] unless there is a node, and a block for each;
+    /// [`Error::Shuffle`] with [`NoSuchRank`](bijective_shuffle::Error::NoSuchRank) if the node is
+    /// not below their number, and with [`OutOfMemory`](bijective_shuffle::Error::OutOfMemory) if
+    /// there is no memory for the node's blocks and some numbers for each node.
     pub fn of_node(&self, epoch: u64, node: u64, nodes: u64) -> Result<Vec<u64>, Error> {
         self.after(epoch, &[], node, nodes)
     }

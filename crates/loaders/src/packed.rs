@@ -100,8 +100,8 @@ impl<L: ItemLengths> Packed<L> {
     ///
     /// # Errors
     ///
-    /// [`Error::SequenceLengthOutOfRange`], [`Error::TotalLengthTooLarge`] or [`Error::TooFewTokens`];
-    /// [`Error::Shuffle`] if there is too little memory.
+    /// [`Error::SequenceLengthOutOfRange`], [`Error::TotalLengthTooLarge`] or
+    /// [`Error::TooFewTokens`]; [`Error::Shuffle`] if there is too little memory.
     pub fn new(
         lengths: L,
         length: u64,

@@ -59,8 +59,8 @@ impl Splits {
     ///
     /// # Errors
     ///
-    /// [`Error::SharesOutOfRange`] if there are no shares or more than 2^16, if all are 0, or if the quota is
-    /// above 2^20.
+    /// [`Error::SharesOutOfRange`] if there are no shares or more than 2^16, if all are 0, or if
+    /// the quota is above 2^20.
     pub fn new(shares: &[u64], seed: impl Into<Seed>) -> Result<Self, Error> {
         let common = shares.iter().copied().fold(0, crate::mixture::greatest_common_divisor);
         let mut ends = Vec::new();
@@ -97,8 +97,8 @@ impl Splits {
     ///
     /// # Errors
     ///
-    /// [`Error::PlacesOutOfRange`] if an item's number would be 2^64 or more; nothing has been written
-    /// then.
+    /// [`Error::PlacesOutOfRange`] if an item's number would be 2^64 or more; nothing has been
+    /// written then.
     pub fn fill(&self, stratum: u64, first: u64, out: &mut [u32]) -> Result<(), Error> {
         check_places(first, out.len())?;
         let quota = self.quota();
@@ -144,8 +144,8 @@ impl Splits {
     ///
     /// # Errors
     ///
-    /// [`Error::TooFewItems`] if there are fewer items than parts with a share, and [`Error::Shuffle`]
-    /// if there is too little memory.
+    /// [`Error::TooFewItems`] if there are fewer items than parts with a share, and
+    /// [`Error::Shuffle`] if there is too little memory.
     ///
     /// # Examples
     ///

@@ -81,8 +81,8 @@ impl Weighted {
     ///
     /// # Errors
     ///
-    /// [`Error::NoWeight`] if no weight is above 0, or [`Error::TotalWeightTooLarge`] if their sum does not
-    /// fit 64 bits; those of [`IntoWeights::into_weights`] and of
+    /// [`Error::NoWeight`] if no weight is above 0, or [`Error::TotalWeightTooLarge`] if their sum
+    /// does not fit 64 bits; those of [`IntoWeights::into_weights`] and of
     /// [`ItemWeights::read`](crate::ItemWeights::read), or [`Error::WeightsChanged`] if weights are
     /// found to have changed; [`Error::Shuffle`] if there is too little memory.
     pub fn new(weights: impl IntoWeights, seed: impl Into<Seed>) -> Result<Self, Error> {

@@ -16,8 +16,9 @@ macro_rules! fills {
         ///
         /// # Errors
         ///
-        /// [`WgpuError::UnsuitableBuffer`] for a slice that is too short, not aligned or without a usage, and
-        /// [`WgpuError::DriverFailed`]. After an error the generator's position is unchanged.
+        /// [`WgpuError::UnsuitableBuffer`] for a slice that is too short, not aligned or without a
+        /// usage, and [`WgpuError::DriverFailed`]. After an error the generator's position is
+        /// unchanged.
         pub fn $name<const ROUNDS: usize>(
             &mut self,
             encoder: &mut CommandEncoder,

@@ -40,10 +40,11 @@ use bijective_shuffle_wgsl::{AsWgsl, WgslSource};
 ///
 /// All methods return [`WgpuError::Shuffle`] with
 /// [`LengthExceedsDomain`](Error::LengthExceedsDomain), [`WgpuError::Wgsl`],
-/// [`WgpuError::CompileFailed`], [`WgpuError::UnsuitableBuffer`] for a slice that is too short, not aligned or
-/// without a usage, [`WgpuError::ArraysOverlap`] for arrays that share memory, [`WgpuError::LimitExceeded`], and
-/// [`WgpuError::OutOfMemory`] and [`WgpuError::DriverFailed`] for what the workspace itself makes. After
-/// an error of a call nothing of it is to be submitted: drop the encoder.
+/// [`WgpuError::CompileFailed`], [`WgpuError::UnsuitableBuffer`] for a slice that is too short, not
+/// aligned or without a usage, [`WgpuError::ArraysOverlap`] for arrays that share memory,
+/// [`WgpuError::LimitExceeded`], and [`WgpuError::OutOfMemory`] and [`WgpuError::DriverFailed`] for
+/// what the workspace itself makes. After an error of a call nothing of it is to be submitted: drop
+/// the encoder.
 ///
 /// # Examples
 ///

@@ -77,8 +77,8 @@ impl WgslSource {
     ///
     /// # Errors
     ///
-    /// [`WgslError::NoSource`] for any other, and [`WgslError::DomainTooWide`] if it or a part of it
-    /// has more than `2^32` points.
+    /// [`WgslError::NoSource`] for any other, and [`WgslError::DomainTooWide`] if it or a part of
+    /// it has more than `2^32` points.
     ///
     /// # Examples
     ///

@@ -32,8 +32,8 @@ impl CudaWorkspace {
     /// [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide) if a launch would have
     /// 2^31 blocks or more; [`GpuError::CompileFailed`](crate::error::GpuError::CompileFailed);
     /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if the kernel cannot be
-    /// loaded; [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed). Nothing has been written then,
-    /// except perhaps after the last of these.
+    /// loaded; [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed). Nothing has been
+    /// written then, except perhaps after the last of these.
     ///
     /// # Examples
     ///

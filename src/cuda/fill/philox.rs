@@ -102,8 +102,8 @@ macro_rules! philox_fills {
         ///
         /// [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice),
         /// [`GpuError::CompileFailed`](crate::error::GpuError::CompileFailed),
-        /// [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed). After an error the generator's
-        /// position is unchanged.
+        /// [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed). After an error the
+        /// generator's position is unchanged.
         pub fn $name<const ROUNDS: usize>(
             &self,
             rng: &mut Philox4x32Rng<ROUNDS>,

@@ -110,14 +110,15 @@ impl CudaGroup {
     /// long as it runs: to what the driver allocates in their contexts, and to the memory pool from
     /// which the driver now takes their stream-ordered allocations, as cudarc's are. Slices that
     /// come from another pool are out of reach: moving them fails with a
-    /// [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed), and the contexts cannot be used any
-    /// more.
+    /// [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed), and the contexts cannot be
+    /// used any more.
     ///
     /// # Errors
     ///
-    /// [`GpuError::GroupSizeOutOfRange`](crate::error::GpuError::GroupSizeOutOfRange) if there are no engines, or more
-    /// than 16; [`GpuError::NoPeerAccess`](crate::error::GpuError::NoPeerAccess) if the memory of
-    /// one GPU is out of another's reach; [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
+    /// [`GpuError::GroupSizeOutOfRange`](crate::error::GpuError::GroupSizeOutOfRange) if there are
+    /// no engines, or more than 16;
+    /// [`GpuError::NoPeerAccess`](crate::error::GpuError::NoPeerAccess) if the memory of one GPU is
+    /// out of another's reach; [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
     pub fn new(engines: &[Cuda]) -> Result<Self, Error> {
         let Some(first) = engines.first().filter(|_| engines.len() <= MOST_MEMBERS) else {
             let (members, most) = (engines.len(), MOST_MEMBERS);
@@ -185,9 +186,10 @@ impl CudaGroup {
     ///
     /// # Errors
     ///
-    /// * [`GpuError::SliceCountMismatch`](crate::error::GpuError::SliceCountMismatch) if there is not one slice for each
-    ///   member, and [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice) if a slice is
-    ///   in another context than its member.
+    /// * [`GpuError::SliceCountMismatch`](crate::error::GpuError::SliceCountMismatch) if there is
+    ///   not one slice for each member, and
+    ///   [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice) if a slice is in another
+    ///   context than its member.
     /// * [`Error::LengthMismatch`] if the arrays have different lengths, and
     ///   [`Error::LengthExceedsDomain`].
     /// * [`Error::NotABijection`]; nothing was moved.
@@ -200,8 +202,8 @@ impl CudaGroup {
     ///   [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide),
     ///   [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if a member has too little
     ///   memory for the strategy, and with [`Auto`](CudaStrategy::Auto) also for the
-    ///   direct one, and [`GpuError::StreamCaptured`](crate::error::GpuError::StreamCaptured) if a stream is
-    ///   being captured in a graph, which a group does not support; nothing was moved.
+    ///   direct one, and [`GpuError::StreamCaptured`](crate::error::GpuError::StreamCaptured) if a
+    ///   stream is being captured in a graph, which a group does not support; nothing was moved.
     /// * [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
     pub fn shuffle_into<'o, T: DeviceRepr>(
         &mut self,

@@ -58,7 +58,8 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::BackendUnavailable`], [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
+    /// [`Error::BackendUnavailable`],
+    /// [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
     pub(crate) fn of(context: &Arc<CudaContext>) -> Result<Arc<Self>, Error> {
         static DEVICES: Mutex<Vec<Arc<Device>>> = Mutex::new(Vec::new());
         let mut devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -74,7 +75,8 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::BackendUnavailable`], [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
+    /// [`Error::BackendUnavailable`],
+    /// [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
     pub(crate) fn number(ordinal: usize) -> Result<Arc<Self>, Error> {
         let count = probe::driver().map_err(Error::no_cuda)?.devices;
         if ordinal >= count {
@@ -159,7 +161,8 @@ impl Device {
     ///
     /// # Errors
     ///
-    /// [`Error::BackendUnavailable`], [`GpuError::CompileFailed`](crate::error::GpuError::CompileFailed).
+    /// [`Error::BackendUnavailable`],
+    /// [`GpuError::CompileFailed`](crate::error::GpuError::CompileFailed).
     pub(crate) fn image(&self, program: &Program) -> Result<Arc<[u8]>, Error> {
         let folder = self.folder.lock().unwrap_or_else(PoisonError::into_inner).clone();
         program.image(target(self.architecture)?, folder.as_deref())

@@ -82,8 +82,8 @@ impl Executor {
     ///
     /// # Errors
     ///
-    /// [`GpuError::StreamCaptured`](crate::error::GpuError::StreamCaptured) if the stream is being captured and
-    /// the engine was not made by `with_capture`;
+    /// [`GpuError::StreamCaptured`](crate::error::GpuError::StreamCaptured) if the stream is being
+    /// captured and the engine was not made by `with_capture`;
     /// [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
     pub(crate) fn enter(&mut self) -> Result<(), Error> {
         let is_captured = enter(&self.stream, self.may_be_captured)?;

@@ -30,8 +30,8 @@ pub(crate) fn failed(error: DriverError, during: &'static str) -> Error {
 ///
 /// # Errors
 ///
-/// [`GpuError::StreamCaptured`](crate::error::GpuError::StreamCaptured) if the stream is being captured and the
-/// engine was not made by `with_capture`.
+/// [`GpuError::StreamCaptured`](crate::error::GpuError::StreamCaptured) if the stream is being
+/// captured and the engine was not made by `with_capture`.
 pub(crate) fn enter(stream: &CudaStream, may_be_captured: bool) -> Result<bool, Error> {
     let earlier = stream.context().check_err();
     earlier.map_err(|error| failed(error, "finish what was done before"))?;

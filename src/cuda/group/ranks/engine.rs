@@ -137,9 +137,10 @@ impl CudaExchange {
     /// # Errors
     ///
     /// [`Error::BackendUnavailable`] if NCCL cannot be found or loaded;
-    /// [`GpuError::GroupSizeOutOfRange`](crate::error::GpuError::GroupSizeOutOfRange) for more than 512 ranks;
-    /// [`Error::NoSuchRank`]; [`GpuError::TimedOut`](crate::error::GpuError::TimedOut) if the other
-    /// ranks do not join in time; [`GpuError::NcclFailed`](crate::error::GpuError::NcclFailed),
+    /// [`GpuError::GroupSizeOutOfRange`](crate::error::GpuError::GroupSizeOutOfRange) for more than
+    /// 512 ranks; [`Error::NoSuchRank`]; [`GpuError::TimedOut`](crate::error::GpuError::TimedOut)
+    /// if the other ranks do not join in time;
+    /// [`GpuError::NcclFailed`](crate::error::GpuError::NcclFailed),
     /// [`GpuError::PeerLost`](crate::error::GpuError::PeerLost),
     /// [`GpuError::DriverFailed`](crate::error::GpuError::DriverFailed).
     pub fn new(
@@ -231,8 +232,9 @@ impl CudaExchange {
     ///
     /// * [`GpuError::WrongDevice`](crate::error::GpuError::WrongDevice),
     ///   [`GpuError::ParamsTooLarge`](crate::error::GpuError::ParamsTooLarge),
-    ///   [`GpuError::CompileFailed`](crate::error::GpuError::CompileFailed), [`Error::BackendUnavailable`]
-    ///   without NVRTC, [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory),
+    ///   [`GpuError::CompileFailed`](crate::error::GpuError::CompileFailed),
+    ///   [`Error::BackendUnavailable`] without NVRTC,
+    ///   [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory),
     ///   [`GpuError::StreamCaptured`](crate::error::GpuError::StreamCaptured).
     ///
     /// If other ranks do not do their part, as [`synchronize`](Self::synchronize); `out` then holds
