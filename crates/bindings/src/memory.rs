@@ -1,7 +1,7 @@
 //! [`RowArray`]: an array of another language, and how its rows are moved.
 
 use bijective_shuffle::prelude::*;
-use bijective_shuffle::{Error, Rows, Seed};
+use bijective_shuffle::{Direction, Error, Rows, Seed};
 
 use crate::order::AnyOrder;
 

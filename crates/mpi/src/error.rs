@@ -3,7 +3,7 @@
 use core::fmt;
 
 /// Why an array was not shuffled. All ranks get the same error, and all items are unchanged, except
-/// after [`Mpi`](Self::MpiFailed).
+/// after [`MpiFailed`](Self::MpiFailed).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MpiShuffleError {
