@@ -57,7 +57,8 @@ impl<B: Bijection> Permutation<B> {
         self.look_up(place, self.inverted)
     }
 
-    /// The place to which an item moves: the one with `p[place] = index`.
+    /// The place to which an item moves: the one with `p[place] = index`, as [`Iterator::position`]
+    /// would find it.
     ///
     /// It takes as long as [`get`](Self::get).
     ///

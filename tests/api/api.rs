@@ -18,7 +18,8 @@
 //! Only packages that promise something about their Rust API have a list (ARCHITECTURE.md).
 //!
 //! What follows cudarc's and NVIDIA's versions is listed apart, in `cuda.txt`: the module `cuda`,
-//! and what errors say of a GPU and its libraries.
+//! and what errors say of a GPU and its libraries. So is what core has only with the features
+//! `rand_core` and `serde`, whose crates it names, in `core-features.txt`.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -149,6 +150,11 @@ fn is_of_cuda(line: &str) -> bool {
     .any(|name| line.contains(name))
 }
 
+/// Whether a line of core's names another crate, which only an optional feature lets it do.
+fn is_of_feature(line: &str) -> bool {
+    ["rand_core::", "serde_core::"].iter().any(|name| line.contains(name))
+}
+
 /// An item to a line, without what implementations of traits repeat.
 fn listing(json: &Path) -> String {
     let api = public_api::Builder::from_rustdoc_json(json)
@@ -241,6 +247,11 @@ fn the_public_api_is_the_one_that_was_reviewed() {
         let list = listing(&rustdoc_json(&package, &root));
         let (cuda, own): (Vec<_>, Vec<_>) =
             list.split_inclusive('\n').partition(|line| is_of_cuda(line));
+        let (features, own): (Vec<_>, Vec<_>) =
+            own.into_iter().partition(|line| part == "-core" && is_of_feature(line));
+        if part == "-core" {
+            compare("core-features", &features.concat());
+        }
         compare(&package, &own.concat());
         of_cuda.extend(cuda);
     }
