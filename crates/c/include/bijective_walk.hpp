@@ -166,9 +166,11 @@ class basic_walk {
 
 public:
     using value_type = Word;
+    // With this name, `cuda::shuffle_iterator` of CCCL takes a `walk` as its bijection.
+    using index_type = Word;
 
     // No items.
-    BIJECTIVE_WALK_FN basic_walk() = default;
+    constexpr basic_walk() = default;
 
     // The order of n items. Precondition: `holds(n)`; without it there are no items, and on the
     // host an assertion fails.
@@ -382,7 +384,7 @@ public:
     using pointer = void;
     using iterator_category = std::random_access_iterator_tag;
 
-    BIJECTIVE_WALK_FN walk_iterator() = default;
+    constexpr walk_iterator() = default;
     BIJECTIVE_WALK_FN walk_iterator(const Walk &order, u64 place) : order_(order), place_(place) {}
 
     BIJECTIVE_WALK_FN value_type operator*() const { return order_(value_type(place_)); }
