@@ -73,7 +73,7 @@ def clang(architecture):
             if subprocess.run([*command, "-fsyntax-only", empty.name], capture_output=True).returncode != 0:
                 continue
         options = ["-std=c++17", "-O3", "-Wall", "-Wextra", "-pedantic", "-Wconversion", "-Wsign-conversion", "-Wshadow",
-                   "-Wno-extra-semi", "-Werror", f"-I{INCLUDE}", "-S", "-o", "-", str(KERNELS)]
+                   "-Werror", f"-I{INCLUDE}", "-S", "-o", "-", str(KERNELS)]
         done = subprocess.run([*command, *options], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         for kernel in BY_VALUE:
