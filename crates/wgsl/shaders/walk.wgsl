@@ -10,7 +10,7 @@ struct BsWalk { words: array<vec4<u32>, 8> }
 
 fn bs_walk_step(x0: u32, p: BsWalk) -> u32 {
     let all = 0xffffffffu >> (32u - p.words[7].w);
-    let s = (p.words[7].w + 1u) / 2u;
+    let s = (p.words[7].w + 1u) >> 1u;
     let w = vec4<u32>(all, s, s + 1u, all >> s);
     let o = all >> w.z;
     var x = x0;
@@ -50,7 +50,7 @@ fn bs_walk(i: u32, p: BsWalk) -> u32 {
 
 fn bs_walk_inverse_step(x0: u32, p: BsWalk) -> u32 {
     let all = 0xffffffffu >> (32u - p.words[7].w);
-    let s = (p.words[7].w + 1u) / 2u;
+    let s = (p.words[7].w + 1u) >> 1u;
     let w = vec4<u32>(all, s, s + 1u, all >> s);
     let o = all >> w.z;
     var x = x0;

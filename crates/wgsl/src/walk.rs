@@ -129,7 +129,7 @@ struct BsWalk { words: array<vec4<u32>, 8> }
                 "
 fn {step}(x0: u32, p: BsWalk) -> u32 {{
     let all = 0xffffffffu >> (32u - {bits});
-    let s = ({bits} + 1u) / 2u;
+    let s = ({bits} + 1u) >> 1u;
     let w = vec4<u32>(all, s, s + 1u, all >> s);
     let o = all >> w.z;
     var x = x0;

@@ -9,27 +9,32 @@ use wgpu::{BindGroupEntry, BufferUsages};
 use super::gpu;
 use crate::WgslWalk;
 
-/// The text in the language of a file's name, which has no entry point.
+/// The text in the language of a file's name, without what belongs to a whole shader.
 fn translated(extension: &str) -> String {
+    let is_glsl = extension == "glsl";
     // The writer of GLSL asks for an entry point.
-    let text = WgslWalk::TEXT.to_owned() + "@compute @workgroup_size(1) fn main() {}";
-    let module = naga::front::wgsl::parse_str(&text).expect("a valid text");
+    let main = if is_glsl { "@compute @workgroup_size(1) fn main() {}" } else { "" };
+    let module = naga::front::wgsl::parse_str(&(WgslWalk::TEXT.to_owned() + main)).expect("valid");
     let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
         .validate(&module)
         .expect("a valid module");
     let mut out = String::new();
+    // Loops end by themselves.
     match extension {
         "metal" => {
-            let (options, pipeline) = Default::default();
+            let options = msl::Options { force_loop_bounding: false, ..Default::default() };
+            let pipeline = msl::PipelineOptions::default();
             out = msl::write_string(&module, &info, &options, &pipeline).expect("Metal").0;
         }
         "hlsl" => {
-            let (options, pipeline) = Default::default();
+            let options = hlsl::Options { force_loop_bounding: false, ..Default::default() };
+            let pipeline = hlsl::PipelineOptions::default();
             let mut writer = hlsl::Writer::new(&mut out, &options, &pipeline);
             writer.write(&module, &info, None).expect("HLSL");
         }
         _ => {
-            let options = glsl::Options { version: glsl::Version::Desktop(430), ..Default::default() };
+            let version = glsl::Version::Desktop(430);
+            let options = glsl::Options { version, ..Default::default() };
             let pipeline = glsl::PipelineOptions {
                 shader_stage: naga::ShaderStage::Compute,
                 entry_point: "main".into(),
@@ -38,11 +43,14 @@ fn translated(extension: &str) -> String {
             glsl::Writer::new(&mut out, &module, &info, &options, &pipeline, Default::default())
                 .and_then(|mut writer| writer.write())
                 .expect("GLSL");
+            let from = out.find("struct BsWalk").expect("the struct");
+            let to = out.find("void main()").expect("the entry point");
+            out = out[from..to].to_owned();
         }
     }
     let comment: Vec<&str> =
         WgslWalk::TEXT.lines().take_while(|line| line.starts_with("//")).collect();
-    format!("{}\n\n{}", comment.join("\n"), out)
+    format!("{}\n\n{}\n", comment.join("\n"), out.trim())
 }
 
 #[test]
@@ -109,7 +117,10 @@ fn values_on_a_gpu_are_those_of_the_walk() {
         ];
         let entries: Vec<BindGroupEntry<'_>> = (0..)
             .zip(&buffers)
-            .map(|(binding, buffer)| BindGroupEntry { binding, resource: buffer.as_entire_binding() })
+            .map(|(binding, buffer)| BindGroupEntry {
+                binding,
+                resource: buffer.as_entire_binding(),
+            })
             .collect();
         let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: None,
