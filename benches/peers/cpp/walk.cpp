@@ -24,9 +24,9 @@ const std::string COMPILER = "clang " + std::to_string(__clang_major__);
 const std::string COMPILER = "gcc " + std::to_string(__GNUC__);
 #endif
 
-constexpr int REPEATS = 9;
+constexpr int REPEATS = 7;
 // A sample computes about so many indexes, so that short orders are computed several times.
-constexpr std::uint64_t INDEXES = 1 << 22;
+constexpr std::uint64_t INDEXES = 1 << 20;
 
 std::string processor() {
     std::ifstream file("/proc/cpuinfo");
@@ -83,7 +83,7 @@ void measure(const peers::Origin &origin, std::uint64_t n) {
     const auto row = [&](const char *name, double time) {
         origin.print({name, COMPILER, std::to_string(n), peers::digits(time, 4)});
     };
-    const bool is_whole = n <= (1 << 24) + 1;
+    const bool is_whole = n <= INDEXES + 1;
     const std::uint64_t count = is_whole ? n : INDEXES;
     const std::uint64_t all = is_whole ? n * (n - 1) / 2 : 0;
     const bijective_shuffle::walk p(n, 42);
@@ -94,7 +94,7 @@ void measure(const peers::Origin &origin, std::uint64_t n) {
         row("walk32", nanoseconds(count, all, [&] { return sum_of(q, count); }));
         row("walk32, inverse", nanoseconds(count, all, [&] { return sum_of_places(q, count); }));
     }
-    if (is_whole) {
+    if (n <= (1 << 24) + 1) {
         std::vector<std::uint32_t> indexes(n);
         std::mt19937_64 random(42);
         row("std::shuffle", nanoseconds(n, 1, [&] {
@@ -110,8 +110,8 @@ void measure(const peers::Origin &origin, std::uint64_t n) {
 int main() {
     try {
         const peers::Origin origin(processor());
-        std::printf("# $ cpp/walk\n# one thread, the sum of all indexes, or of the first 2^22 of more than 2^24 + 1\n");
-        std::printf("# nanoseconds: of one index, median of %d samples of at least 2^22; std::shuffle with "
+        std::printf("# $ cpp/walk\n# one thread, the sum of all indexes, or of the first 2^20 of more than 2^20 + 1\n");
+        std::printf("# nanoseconds: of one index, median of %d samples of at least 2^20; std::shuffle with "
                     "std::mt19937_64 includes writing the indexes in order\n",
                     REPEATS);
         peers::Origin::print_head("name,compiler,length,nanoseconds");

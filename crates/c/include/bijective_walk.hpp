@@ -336,7 +336,7 @@ private:
                 x = on.xorshift(x * N(words_[r]) + N(words_[walk_detail::rounds + r]), r);
             }
             x &= on.all;
-        } while (x > last_);
+        } while (x > N(last_));
         return x;
     }
 
@@ -350,7 +350,7 @@ private:
                 x *= N(words_[2 * walk_detail::rounds + r]);
             }
             x = on.xorshift(x, 1) & on.all;
-        } while (x > last_);
+        } while (x > N(last_));
         return x;
     }
 

@@ -7,10 +7,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // Copyright (c) 2026 The bijective-shuffle authors
 
-#version 430 core
-#extension GL_ARB_compute_shader : require
-layout(local_size_x = 1, local_size_y = 1, local_size_z = 1) in;
-
 struct BsWalk {
     uvec4 words[8];
 };
@@ -18,7 +14,7 @@ struct BsWalk {
 uint bs_walk_step(uint x0_, BsWalk p) {
     uint x = 0u;
     uint all_ = (4294967295u >> (32u - p.words[7].w));
-    uint s = ((p.words[7].w + 1u) / 2u);
+    uint s = ((p.words[7].w + 1u) >> 1u);
     uvec4 w = uvec4(all_, s, (s + 1u), (all_ >> s));
     uint o = (all_ >> w.z);
     x = x0_;
@@ -122,7 +118,7 @@ uint bs_walk(uint i, BsWalk p_1) {
 uint bs_walk_inverse_step(uint x0_1, BsWalk p_2) {
     uint x_2 = 0u;
     uint all_1 = (4294967295u >> (32u - p_2.words[7].w));
-    uint s_1 = ((p_2.words[7].w + 1u) / 2u);
+    uint s_1 = ((p_2.words[7].w + 1u) >> 1u);
     uvec4 w_1 = uvec4(all_1, s_1, (s_1 + 1u), (all_1 >> s_1));
     uint o_1 = (all_1 >> w_1.z);
     x_2 = x0_1;
@@ -222,8 +218,3 @@ uint bs_walk_inverse(uint i_1, BsWalk p_3) {
     uint _e31 = x_3;
     return _e31;
 }
-
-void main() {
-    return;
-}
-

@@ -11,16 +11,12 @@ struct BsWalk {
     uint4 words[8];
 };
 
-uint naga_div(uint lhs, uint rhs) {
-    return lhs / (rhs == 0u ? 1u : rhs);
-}
-
 uint bs_walk_step(uint x0_, BsWalk p)
 {
     uint x = (uint)0;
 
     uint all_ = (4294967295u >> (32u - p.words[7].w));
-    uint s = naga_div((p.words[7].w + 1u), 2u);
+    uint s = ((p.words[7].w + 1u) >> 1u);
     uint4 w = uint4(all_, s, (s + 1u), (all_ >> s));
     uint o = (all_ >> w.z);
     x = x0_;
@@ -94,11 +90,8 @@ uint bs_walk(uint i, BsWalk p_1)
     const uint _e15 = bs_walk_step(_e14, p_1);
     x_1 = _e15;
     n = outside;
-    uint2 loop_bound = uint2(4294967295u, 4294967295u);
     bool loop_init = true;
     while(true) {
-        if (all(loop_bound == uint2(0u, 0u))) { break; }
-        loop_bound -= uint2(loop_bound.y == 0u, 1u);
         if (!loop_init) {
             uint _e29 = n;
             n = (_e29 - 1u);
@@ -131,7 +124,7 @@ uint bs_walk_inverse_step(uint x0_1, BsWalk p_2)
     uint x_2 = (uint)0;
 
     uint all_1 = (4294967295u >> (32u - p_2.words[7].w));
-    uint s_1 = naga_div((p_2.words[7].w + 1u), 2u);
+    uint s_1 = ((p_2.words[7].w + 1u) >> 1u);
     uint4 w_1 = uint4(all_1, s_1, (s_1 + 1u), (all_1 >> s_1));
     uint o_1 = (all_1 >> w_1.z);
     x_2 = x0_1;
@@ -205,11 +198,8 @@ uint bs_walk_inverse(uint i_1, BsWalk p_3)
     const uint _e15 = bs_walk_inverse_step(_e14, p_3);
     x_3 = _e15;
     n_1 = outside_1;
-    uint2 loop_bound_1 = uint2(4294967295u, 4294967295u);
     bool loop_init_1 = true;
     while(true) {
-        if (all(loop_bound_1 == uint2(0u, 0u))) { break; }
-        loop_bound_1 -= uint2(loop_bound_1.y == 0u, 1u);
         if (!loop_init_1) {
             uint _e29 = n_1;
             n_1 = (_e29 - 1u);
@@ -235,10 +225,4 @@ uint bs_walk_inverse(uint i_1, BsWalk p_3)
     }
     uint _e31 = x_3;
     return _e31;
-}
-
-[numthreads(1, 1, 1)]
-void main()
-{
-    return;
 }

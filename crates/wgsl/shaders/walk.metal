@@ -20,17 +20,13 @@ struct BsWalk {
     type_2 words;
 };
 
-uint naga_div(uint lhs, uint rhs) {
-    return lhs / metal::select(rhs, 1u, rhs == 0u);
-}
-
 uint bs_walk_step(
     uint x0_,
     BsWalk p
 ) {
     uint x = {};
     uint all = 4294967295u >> (32u - p.words.inner[7].w);
-    uint s = naga_div(p.words.inner[7].w + 1u, 2u);
+    uint s = (p.words.inner[7].w + 1u) >> 1u;
     metal::uint4 w = metal::uint4(all, s, s + 1u, all >> s);
     uint o = all >> w.z;
     x = x0_;
@@ -105,11 +101,8 @@ uint bs_walk(
     uint _e15 = bs_walk_step(_e14, p_1);
     x_1 = _e15;
     n = outside;
-    uint2 loop_bound = uint2(4294967295u);
     bool loop_init = true;
     while(true) {
-        if (metal::all(loop_bound == uint2(0u))) { break; }
-        loop_bound -= uint2(loop_bound.y == 0u, 1u);
         if (!loop_init) {
             uint _e29 = n;
             n = _e29 - 1u;
@@ -143,7 +136,7 @@ uint bs_walk_inverse_step(
 ) {
     uint x_2 = {};
     uint all_1 = 4294967295u >> (32u - p_2.words.inner[7].w);
-    uint s_1 = naga_div(p_2.words.inner[7].w + 1u, 2u);
+    uint s_1 = (p_2.words.inner[7].w + 1u) >> 1u;
     metal::uint4 w_1 = metal::uint4(all_1, s_1, s_1 + 1u, all_1 >> s_1);
     uint o_1 = all_1 >> w_1.z;
     x_2 = x0_1;
@@ -218,11 +211,8 @@ uint bs_walk_inverse(
     uint _e15 = bs_walk_inverse_step(_e14, p_3);
     x_3 = _e15;
     n_1 = outside_1;
-    uint2 loop_bound_1 = uint2(4294967295u);
     bool loop_init_1 = true;
     while(true) {
-        if (metal::all(loop_bound_1 == uint2(0u))) { break; }
-        loop_bound_1 -= uint2(loop_bound_1.y == 0u, 1u);
         if (!loop_init_1) {
             uint _e29 = n_1;
             n_1 = _e29 - 1u;
@@ -248,9 +238,4 @@ uint bs_walk_inverse(
     }
     uint _e31 = x_3;
     return _e31;
-}
-
-kernel void main_(
-) {
-    return;
 }
