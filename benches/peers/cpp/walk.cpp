@@ -1,5 +1,5 @@
-// Times single indexes by crates/c/include/bijective_walk.hpp on one thread, beside `std::shuffle` of
-// an index array. Prints rows as CSV: see ../README.md.
+// Times single indexes by crates/c/include/bijective_walk.hpp on one thread, beside `std::shuffle`
+// of an index array. Prints rows as CSV: see ../README.md.
 
 #include <bijective_walk.hpp>
 
@@ -39,8 +39,8 @@ std::string processor() {
     return "unknown processor";
 }
 
-// The nanoseconds that one of `count` indexes takes, the least of the samples: what else the machine
-// does only adds to them. What a call returns has to be the sum of `count` numbers.
+// The nanoseconds that one of `count` indexes takes, the least of the samples: what else the
+// machine does only adds to them. What a call returns has to be the sum of `count` numbers.
 template <class Call>
 double nanoseconds(std::uint64_t count, std::uint64_t expected, const Call &call) {
     const std::uint64_t calls = std::max<std::uint64_t>(INDEXES / count, 1);

@@ -1,5 +1,5 @@
-// One index of an order at a time, in kernels: CUDA, Thrust and CUB. Without the last two parts it is
-// HIP too.
+// One index of an order at a time, in kernels: CUDA, Thrust and CUB. Without the last two parts it
+// is HIP too.
 //
 //     nvcc -std=c++17 walk.cu -I FOLDER_OF_THE_HEADER
 #include <bijective_walk.hpp>

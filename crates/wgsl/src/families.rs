@@ -55,8 +55,8 @@ fn own_last(form: &BijectionView<'_>) -> Option<u64> {
 }
 
 /// The statements of `MulXorshift` and of its inverse, from the affine map of each round. They read
-/// the domain's mask, the shifts and the bits that the first shift leaves in `w`, and those that the
-/// second leaves in `o`. `x` has garbage above the domain's bits at the end.
+/// the domain's mask, the shifts and the bits that the first shift leaves in `w`, and those that
+/// the second leaves in `o`. `x` has garbage above the domain's bits at the end.
 pub(crate) fn chain(
     rounds: usize,
     forward: impl Fn(usize) -> String,

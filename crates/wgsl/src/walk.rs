@@ -20,8 +20,8 @@ use crate::families::words;
 ///
 /// [`words`](Self::words) are the contents of the struct, for a uniform buffer or for push
 /// constants: 128 bytes, which every device of Vulkan allows. In C++ they are the bytes of a
-/// `bijective_shuffle::walk32`. The folder `shaders` of this package has the same functions in GLSL,
-/// HLSL and the language of Metal.
+/// `bijective_shuffle::walk32`. The folder `shaders` of this package has the same functions in
+/// GLSL, HLSL and the language of Metal.
 ///
 /// Orders of up to 256 items are tables: give the shader a buffer with the items themselves.
 ///
