@@ -67,6 +67,21 @@ def chosen(file, columns, bold=(), **wanted):
     return table
 
 
+def header_walk(results):
+    """Nanoseconds for one index by the header, next to those of `std::shuffle`."""
+    rows, lines = results.rows("header-walk"), []
+    for len in dict.fromkeys(row["length"] for row in rows.rows):
+        line = [called(len)]
+        for compiler in ("gcc 12", "clang 19"):
+            for name in ("walk", "walk, inverse", "std::shuffle"):
+                found = rows.where(length=len, compiler=compiler, name=name).rows
+                line.append(number(float(found[0]["nanoseconds"]), 1) if found else "")
+        lines.append(line)
+    names = ["`p(i)`", "`p.inverse(x)`", "`std::shuffle`"]
+    return Table(["length", *(f"{name}, {of}" for of in ("GCC 12", "Clang 19") for name in names)],
+                 lines, rows.origins())
+
+
 CPU_COLUMNS = {label: ("ours, default, auto", peer) for label, peer in {
     "`rip_shuffle`": RIP, "Rao-Sandelius": "Rao-Sandelius, memory kept",
     "MergeShuffle": "MergeShuffle", "`rand`": "rand", "`fastrand`": "fastrand",
@@ -637,6 +652,7 @@ TABLES = {
     "short cpu 2": speeds(["cpu-two-paper*"], millions, CPU_LENGTHS, CPU_COLUMNS),
     "short cpu 16": speeds(["cpu-paper*"], millions, CPU_LENGTHS, CPU_COLUMNS),
     "small": speeds(["cpu-small"], millions, [length(w) for w in (8, 13, 16)], SMALL),
+    "header": header_walk,
     "small, Zen 4": speeds(["cpu-small-zen4"], millions, [length(15)], DICE),
     "short evaluations": chosen(
         "cpu-evaluations", {"family": "family", "instructions": "instructions", "16": "16 bits",

@@ -46,6 +46,15 @@ pub mod distributed {}
 #[doc = include_str!("../docs/files.md")]
 pub mod files {}
 
+/// Single indexes of an order, in kernels of your own.
+///
+/// [resume]: mod@crate::guide::resume
+/// [c]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/c.md
+/// [no_std]: mod@crate::guide::recipes#without-the-standard-library
+/// [quality]: https://docs.rs/crate/bijective-shuffle/latest/source/docs/quality.md
+#[doc = include_str!("../docs/inside-kernels.md")]
+pub mod inside_kernels {}
+
 /// Shuffles on an NVIDIA GPU.
 ///
 /// [`CudaWorkspace`]: struct@crate::cuda::CudaWorkspace

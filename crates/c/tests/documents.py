@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Fails if code in docs/c.md does not stand in a file that CI compiles or runs."""
+"""Fails if code in docs/c.md, or C++ in docs/inside-kernels.md, does not stand in a file that CI
+compiles or runs."""
 
 import pathlib
 import re
@@ -17,12 +18,15 @@ def flat(text):
 
 def main():
     compiled = [flat(path.read_text()) for path in FILES]
-    text = (ROOT / "docs/c.md").read_text()
-    blocks = re.findall(r"```(?!console)\w+\n(.*?)```", text, re.DOTALL)
-    strange = [block for block in blocks if not any(flat(block) in code for code in compiled)]
-    for block in strange:
-        print(f"docs/c.md has code that is in no example:\n{textwrap.indent(block, '    ')}")
-    sys.exit(bool(strange) or len(blocks) < 4)
+    failed = False
+    for page, languages, least in [("c.md", r"(?!console)\w+", 4), ("inside-kernels.md", "cpp", 2)]:
+        text = (ROOT / "docs" / page).read_text()
+        blocks = re.findall(rf"```{languages}\n(.*?)```", text, re.DOTALL)
+        strange = [block for block in blocks if not any(flat(block) in code for code in compiled)]
+        for block in strange:
+            print(f"docs/{page} has code that is in no example:\n{textwrap.indent(block, '    ')}")
+        failed |= bool(strange) or len(blocks) < least
+    sys.exit(failed)
 
 
 main()

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the vectors of crates/vectors as C tables, for vectors.c: tables.py OUTPUT
+"""Writes the vectors of crates/vectors as C tables for vectors.c, and those of chapter 7 as lines for
+walk.cpp: tables.py TABLES LINES
 
 It takes the groups whose functions this library has.
 """
@@ -49,6 +50,14 @@ def table(kind, name, rows):
 def listed(kind, case, block="0x0", window="0x0"):
     of = [seed(case["seed"]), word(case["length"]), word(block), word(window)]
     return [kind, *of, words(case["head"]), word(case["digest"])]
+
+
+def line(case, places, items, digest="0"):
+    """A seed, an epoch, a length, a digest, and pairs of a place and its item, in decimal digits."""
+    number, _, epoch = case["seed"].partition("@")
+    decimal = lambda value: str(int(value, 16) if isinstance(value, str) else value)
+    pairs = [decimal(value) for pair in zip(places, items) for value in pair]
+    return " ".join([number, epoch or "0", decimal(case["length"]), decimal(digest), *pairs]) + "\n"
 
 
 def sampler(case):
@@ -108,6 +117,10 @@ def main():
     ]:
         text += table(kind, name, all_rows)
     pathlib.Path(sys.argv[1]).write_text(text)
+
+    lines = [line(case, range(len(case["head"])), case["head"], case["digest"]) for case in walk["permutations"]]
+    lines += [line(case, case["places"], case["items"]) for case in walk["places"]]
+    pathlib.Path(sys.argv[2]).write_text("".join(lines))
 
 
 main()

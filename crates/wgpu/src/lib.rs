@@ -44,7 +44,7 @@ mod workspace;
 struct Readme;
 
 #[doc(inline)]
-pub use bijective_shuffle_wgsl::{AsWgsl, WgslError, WgslSource};
+pub use bijective_shuffle_wgsl::{AsWgsl, WgslError, WgslSource, WgslWalk};
 pub use engine::Wgpu;
 pub use error::WgpuError;
 pub use workspace::WgpuWorkspace;

@@ -16,6 +16,11 @@ pub enum WgslError {
         /// The last point of the domain that is too wide.
         last: u64,
     },
+    /// The order of so few items is a table, which a `WgslWalk` does not contain.
+    IsTable {
+        /// The number of items, at most 256.
+        len: u64,
+    },
 }
 
 impl fmt::Display for WgslError {
@@ -34,6 +39,11 @@ impl fmt::Display for WgslError {
                 f,
                 "a domain of {} points is too wide for words of 32 bits: use a narrower bijection",
                 u128::from(*last) + 1
+            ),
+            Self::IsTable { len } => write!(
+                f,
+                "the order of {len} items is a table: give the shader a buffer with the items of \
+                 `Permutation::walk({len}, seed)`"
             ),
         }
     }

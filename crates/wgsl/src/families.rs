@@ -38,7 +38,7 @@ struct Writer {
 }
 
 /// The words of a parameter, as far as they fit 32 bits.
-fn words(form: &BijectionView<'_>, name: &str) -> Option<Vec<u32>> {
+pub(crate) fn words(form: &BijectionView<'_>, name: &str) -> Option<Vec<u32>> {
     Some(form.words(name)?.map(|word| word as u32).collect())
 }
 
@@ -52,6 +52,29 @@ fn word(form: &BijectionView<'_>, name: &str) -> Option<u32> {
 fn own_last(form: &BijectionView<'_>) -> Option<u64> {
     let of_bits = form.number("bits").map(|bits| u64::MAX.checked_shr(64 - bits).unwrap_or(0));
     of_bits.or_else(|| form.words("width.last")?.next())
+}
+
+/// The statements of `MulXorshift` and of its inverse, from the affine map of each round. They read
+/// the domain's mask, the shifts and the bits that the first shift leaves in `w`, and those that
+/// the second leaves in `o`. `x` has garbage above the domain's bits at the end.
+pub(crate) fn chain(
+    rounds: usize,
+    forward: impl Fn(usize) -> String,
+    inverse: impl Fn(usize) -> String,
+) -> [Vec<String>; 2] {
+    let xorshift = |round: usize| match round % 2 {
+        0 => "x ^= (x >> w.y) & w.w;".to_owned(),
+        _ => "x ^= (x >> w.z) & o;".to_owned(),
+    };
+    let there = (0..rounds).flat_map(|round| [forward(round), xorshift(round)]);
+    let back = (0..rounds).rev().flat_map(|round| [xorshift(round), inverse(round)]);
+    [[xorshift(1)].into_iter().chain(there).collect(), back.chain([xorshift(1)]).collect()]
+}
+
+/// The statements that take steps until `x` is at most `last`, or `outside` further ones.
+pub(crate) fn walk(step: &str, last: &str, outside: &str) -> [String; 3] {
+    let more = format!("for (var n = {outside}; x > {last} && n > 0u; n--) {{ x = {step}; }}");
+    [format!("x = {step};"), more, "return x;".to_owned()]
 }
 
 impl Writer {
@@ -111,20 +134,18 @@ impl Writer {
         ];
         let width = self.key([word(form, "width.last")?, shifts[0], shifts[1], below[0]]);
         let odd = self.key([below[1], 0, 0, 0]);
-        let start = format!("let w = {width}; let o = {odd}.x; ");
-        let xorshift = |round: usize| match round % 2 {
-            0 => "x ^= (x >> w.y) & w.w; ",
-            _ => "x ^= (x >> w.z) & o; ",
+        let keys: Vec<String> = (0..rounds)
+            .map(|r| self.key([multipliers[r], increments[r], undo[r], undo_increments[r]]))
+            .collect();
+        let [forward, inverse] = chain(
+            rounds,
+            |round| format!("x = x * {0}.x + {0}.y;", keys[round]),
+            |round| format!("x = x * {0}.z + {0}.w;", keys[round]),
+        );
+        let body = |steps: Vec<String>| {
+            format!("let w = {width}; let o = {odd}.x; {} return x & w.x;", steps.join(" "))
         };
-        let (mut forward, mut inverse) = (start.clone() + xorshift(1), String::new());
-        for round in 0..rounds {
-            let key = [multipliers[round], increments[round], undo[round], undo_increments[round]];
-            let key = self.key(key);
-            let _ = write!(forward, "x = x * {key}.x + {key}.y; {}", xorshift(round));
-            inverse = format!("{}x = x * {key}.z + {key}.w; {inverse}", xorshift(round));
-        }
-        let end = "return x & w.x;";
-        self.define(&(forward + end), &(start + &inverse + xorshift(1) + end))
+        self.define(&body(forward), &body(inverse))
     }
 
     fn variable_philox(&mut self, form: &BijectionView<'_>) -> Option<usize> {
@@ -238,12 +259,10 @@ impl Writer {
 
     fn cycle_walk(&mut self, form: &BijectionView<'_>, inner: usize) -> Option<usize> {
         let key = self.key([word(form, "last")?, word(form, "outside")?, 0, 0]);
-        let walk = |step: &str| {
-            format!(
-                "x = {step}(x); for (var n = {key}.y; x > {key}.x && n > 0u; n--) {{ x = {step}(x); }} \
-                 return x;"
-            )
+        let walk = |name: char| {
+            walk(&format!("bs_{name}{inner}(x)"), &format!("{key}.x"), &format!("{key}.y"))
+                .join(" ")
         };
-        self.define(&walk(&format!("bs_f{inner}")), &walk(&format!("bs_i{inner}")))
+        self.define(&walk('f'), &walk('i'))
     }
 }

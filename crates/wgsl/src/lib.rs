@@ -12,6 +12,8 @@ pub mod plan;
 #[doc(hidden)]
 pub mod shader;
 mod source;
+mod walk;
 
 pub use error::WgslError;
 pub use source::{AsWgsl, WgslSource};
+pub use walk::WgslWalk;

@@ -8,6 +8,7 @@ mod laws;
 mod own;
 mod shaders;
 mod speed;
+mod walk;
 
 use bijective_shuffle::bijection::{Compose, Inverse, MulXorshift, VariablePhilox};
 use bijective_shuffle::{Bijection, FromSeed, affine::Affine};
