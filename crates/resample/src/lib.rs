@@ -3,3 +3,9 @@
 //! One law holds for all: row `k` of a seed is a function of the seed and `k`, and of nothing else.
 //! So a result is the same on any number of threads, on any machine, and after a run that was
 //! stopped and resumed.
+
+mod design;
+mod error;
+
+pub use design::{All, Arrangement, Design, Distinct};
+pub use error::Error;
