@@ -3,7 +3,7 @@
 use num_bigint::BigUint;
 use statrs::function::gamma::ln_gamma;
 
-use super::node::{Kind, Node};
+use super::node::{Form, Node};
 
 /// The number of shifts of a series, with the mirrored ones: a mirror image of fewer than three
 /// rows is a shift.
@@ -14,11 +14,11 @@ pub(super) fn shifts(len: u64, mirror: bool) -> u64 {
 /// The number of arrangements, if 64 bits hold it.
 pub(super) fn narrow(node: &Node) -> Option<u64> {
     let len = node.len.get();
-    match &node.kind {
-        Kind::Fixed => Some(1),
-        Kind::Free => factorial(len),
-        Kind::Derangement => derangements(len),
-        Kind::Groups(sizes) => {
+    match &node.form {
+        Form::Fixed => Some(1),
+        Form::Free => factorial(len),
+        Form::Derangement => derangements(len),
+        Form::Groups(sizes) => {
             let mut left = len;
             sizes.iter().try_fold(1_u64, |count, &size| {
                 let ways = binomial(left, size)?;
@@ -26,27 +26,27 @@ pub(super) fn narrow(node: &Node) -> Option<u64> {
                 count.checked_mul(ways)
             })
         }
-        Kind::Series { mirror } => Some(shifts(len, *mirror)),
-        Kind::Grid { rows, columns, mirror } => {
+        Form::Series { mirror } => Some(shifts(len, *mirror)),
+        Form::Grid { rows, columns, mirror } => {
             Some(shifts(*rows, *mirror) * shifts(*columns, *mirror))
         }
-        Kind::Pairs => power_of_two(len / 2),
-        Kind::FlipEach(inner) => power_of_two(len)?.checked_mul(narrow(inner)?),
-        Kind::FlipWhole(inner) => narrow(inner)?.checked_mul(2),
-        Kind::Blocks(parts) => product(parts),
-        Kind::Exchange(parts, classes) => {
+        Form::Pairs => power_of_two(len / 2),
+        Form::FlipEach(inner) => power_of_two(len)?.checked_mul(narrow(inner)?),
+        Form::FlipWhole(inner) => narrow(inner)?.checked_mul(2),
+        Form::Blocks(parts) => product(parts),
+        Form::Exchange(parts, classes) => {
             classes.iter().try_fold(product(parts)?, |count, class| {
                 count.checked_mul(factorial(class.len() as u64)?)
             })
         }
-        Kind::Plots { between, within, alike } => {
+        Form::Plots { between, within, alike } => {
             let copies = if *alike { 1 } else { between.len.get() };
             let within = narrow(within)?;
             let within =
                 if within == 1 { 1 } else { within.checked_pow(copies.try_into().ok()?)? };
             narrow(between)?.checked_mul(within)
         }
-        Kind::OnRows(_, inner) => narrow(inner),
+        Form::OnRows(_, inner) => narrow(inner),
     }
 }
 
@@ -102,34 +102,34 @@ pub(super) fn restricted(len: u64, kept: u64) -> u64 {
 /// The number of arrangements.
 pub(super) fn wide(node: &Node) -> BigUint {
     let len = node.len.get();
-    match &node.kind {
-        Kind::Free => wide_factorial(len),
-        Kind::Derangement => {
+    match &node.form {
+        Form::Free => wide_factorial(len),
+        Form::Derangement => {
             let (mut count, mut is_even) = (BigUint::from(0_u8), true);
             for k in 2..=len {
                 count *= k;
                 if is_even {
-                    count += 1_u8
+                    count += 1_u8;
                 } else {
-                    count -= 1_u8
+                    count -= 1_u8;
                 }
                 is_even = !is_even;
             }
             count
         }
-        Kind::Groups(sizes) => {
+        Form::Groups(sizes) => {
             let orders =
                 sizes.iter().fold(BigUint::from(1_u8), |count, &size| count * wide_factorial(size));
             wide_factorial(len) / orders
         }
-        Kind::Pairs => BigUint::from(1_u8) << (len / 2),
-        Kind::FlipEach(inner) => wide(inner) << len,
-        Kind::FlipWhole(inner) => wide(inner) << 1_u8,
-        Kind::Blocks(parts) => wide_product(parts),
-        Kind::Exchange(parts, classes) => classes
+        Form::Pairs => BigUint::from(1_u8) << (len / 2),
+        Form::FlipEach(inner) => wide(inner) << len,
+        Form::FlipWhole(inner) => wide(inner) << 1_u8,
+        Form::Blocks(parts) => wide_product(parts),
+        Form::Exchange(parts, classes) => classes
             .iter()
             .fold(wide_product(parts), |count, class| count * wide_factorial(class.len() as u64)),
-        Kind::Plots { between, within, alike } => {
+        Form::Plots { between, within, alike } => {
             let copies = if *alike { 1 } else { between.len.get() };
             let within = wide(within);
             // A part with one arrangement may have any number of copies.
@@ -137,8 +137,8 @@ pub(super) fn wide(node: &Node) -> BigUint {
             let within = if within == one { one } else { within.pow(copies as u32) };
             wide(between) * within
         }
-        Kind::OnRows(_, inner) => wide(inner),
-        Kind::Fixed | Kind::Series { .. } | Kind::Grid { .. } => {
+        Form::OnRows(_, inner) => wide(inner),
+        Form::Fixed | Form::Series { .. } | Form::Grid { .. } => {
             BigUint::from(narrow(node).unwrap_or(1))
         }
     }
@@ -172,30 +172,30 @@ pub(super) fn logarithm(node: &Node) -> f64 {
     let factorial = |len: u64| ln_gamma(len as f64 + 1.0);
     let two = core::f64::consts::LN_2;
     let len = node.len.get();
-    match &node.kind {
-        Kind::Free => factorial(len),
-        Kind::Derangement => match derangements(len) {
+    match &node.form {
+        Form::Free => factorial(len),
+        Form::Derangement => match derangements(len) {
             Some(count) => (count as f64).ln(),
             // The number is len! / e, rounded.
             None => factorial(len) - 1.0,
         },
-        Kind::Groups(sizes) => {
+        Form::Groups(sizes) => {
             factorial(len) - sizes.iter().map(|&size| factorial(size)).sum::<f64>()
         }
-        Kind::Pairs => (len / 2) as f64 * two,
-        Kind::FlipEach(inner) => len as f64 * two + logarithm(inner),
-        Kind::FlipWhole(inner) => two + logarithm(inner),
-        Kind::Blocks(parts) => parts.iter().map(logarithm).sum(),
-        Kind::Exchange(parts, classes) => {
+        Form::Pairs => (len / 2) as f64 * two,
+        Form::FlipEach(inner) => len as f64 * two + logarithm(inner),
+        Form::FlipWhole(inner) => two + logarithm(inner),
+        Form::Blocks(parts) => parts.iter().map(logarithm).sum(),
+        Form::Exchange(parts, classes) => {
             let wholes = classes.iter().map(|class| factorial(class.len() as u64));
             wholes.sum::<f64>() + parts.iter().map(logarithm).sum::<f64>()
         }
-        Kind::Plots { between, within, alike } => {
+        Form::Plots { between, within, alike } => {
             let copies = if *alike { 1 } else { between.len.get() };
             logarithm(between) + copies as f64 * logarithm(within)
         }
-        Kind::OnRows(_, inner) => logarithm(inner),
-        Kind::Fixed => 0.0,
-        Kind::Series { .. } | Kind::Grid { .. } => (narrow(node).unwrap_or(1) as f64).ln(),
+        Form::OnRows(_, inner) => logarithm(inner),
+        Form::Fixed => 0.0,
+        Form::Series { .. } | Form::Grid { .. } => (narrow(node).unwrap_or(1) as f64).ln(),
     }
 }

@@ -7,26 +7,27 @@ use bijective_shuffle::bijection::{CycleWalk, Standard};
 use bijective_shuffle::{KeyDomain, Permutation, Seed};
 use bijective_shuffle_engine::check::or_panic;
 
-use super::node::MOST_PARTS;
-use super::{Arrangement, Design};
+use super::arrangement::Arrangement;
+use super::node::{MOST_PARTS, Node};
+use super::{count, draw, unrank};
 use crate::Error;
 
 /// The number, among what this package draws, of ranks in random order. The parts of a design
 /// have those after it.
 const NUMBER: u32 = MOST_PARTS as u32;
 
-/// All arrangements of a design, each once, the identity first; see [`Design::all`].
+/// All arrangements of a design, each once, the identity first; see [`Design::all`](super::Design::all).
 #[derive(Clone, Debug)]
 pub struct All<'a> {
-    design: &'a Design,
+    node: &'a Node,
     next: u64,
     count: u64,
 }
 
 impl<'a> All<'a> {
-    pub(super) fn new(design: &'a Design) -> Result<Self, Error> {
-        let count = design.count_u64().ok_or(Error::TooManyArrangements)?;
-        Ok(Self { design, next: 0, count })
+    pub(super) fn new(node: &'a Node) -> Result<Self, Error> {
+        let count = count::narrow(node).ok_or(Error::TooManyArrangements)?;
+        Ok(Self { node, next: 0, count })
     }
 }
 
@@ -39,7 +40,7 @@ impl Iterator for All<'_> {
     fn next(&mut self) -> Option<Arrangement> {
         (self.next < self.count).then(|| {
             self.next += 1;
-            or_panic(self.design.at_rank(self.next - 1))
+            or_panic(unrank::arrangement(self.node, self.next - 1))
         })
     }
 
@@ -49,16 +50,16 @@ impl Iterator for All<'_> {
     }
 }
 
-/// Different arrangements of a design in random order; see [`Design::distinct`].
+/// Different arrangements of a design in random order; see [`Design::distinct`](super::Design::distinct).
 #[derive(Clone, Debug)]
 pub struct Distinct<'a> {
-    design: &'a Design,
+    node: &'a Node,
     left: u64,
-    source: Source,
+    source: DistinctSource,
 }
 
 #[derive(Clone, Debug)]
-enum Source {
+enum DistinctSource {
     /// Ranks in random order, without the identity's: the next place, and what is added to a rank.
     Ranks { order: Box<Permutation<CycleWalk<Standard>>>, next: u64, first: u64 },
     /// The seed's arrangements, one after another: the next one's number, and the numbers of
@@ -67,32 +68,32 @@ enum Source {
 }
 
 impl<'a> Distinct<'a> {
-    pub(super) fn new(design: &'a Design, asked: u64, seed: Seed) -> Result<Self, Error> {
-        let first = u64::from(design.has_identity());
-        let source = match design.count_u64() {
+    pub(super) fn new(node: &'a Node, asked: u64, seed: Seed) -> Result<Self, Error> {
+        let first = u64::from(node.has_identity);
+        let source = match count::narrow(node) {
             Some(count) => {
                 let available = count - first;
                 if asked > available {
                     return Err(Error::TooFewArrangements { asked, available });
                 }
                 let order = Permutation::walk(available, seed.child(KeyDomain::Resample(NUMBER)));
-                Source::Ranks { order: Box::new(order), next: 0, first }
+                DistinctSource::Ranks { order: Box::new(order), next: 0, first }
             }
-            None => Source::Rows { seed, next: 0, seen: HashMap::new() },
+            None => DistinctSource::Rows { seed, next: 0, seen: HashMap::new() },
         };
-        Ok(Self { design, left: asked, source })
+        Ok(Self { node, left: asked, source })
     }
 
     fn draw(&mut self) -> Result<Arrangement, Error> {
         match &mut self.source {
-            Source::Ranks { order, next, first } => {
+            DistinctSource::Ranks { order, next, first } => {
                 let rank = order.get(*next)?;
                 *next += 1;
-                self.design.at_rank(rank + *first)
+                unrank::arrangement(self.node, rank + *first)
             }
-            Source::Rows { seed, next, seen } => loop {
+            DistinctSource::Rows { seed, next, seen } => loop {
                 let row = *next;
-                let arrangement = self.design.get(row, *seed)?;
+                let arrangement = draw::arrangement(self.node, row, *seed)?;
                 *next += 1;
                 let mut hasher = DefaultHasher::new();
                 arrangement.hash(&mut hasher);
@@ -100,7 +101,7 @@ impl<'a> Distinct<'a> {
                 // Equal hashes are rare, so an earlier arrangement is drawn again to compare.
                 let mut is_new = !arrangement.is_identity();
                 for &earlier in &*alike {
-                    is_new &= self.design.get(earlier, *seed)? != arrangement;
+                    is_new &= draw::arrangement(self.node, earlier, *seed)? != arrangement;
                 }
                 if is_new {
                     alike.push(row);

@@ -5,8 +5,9 @@ use bijective_shuffle::{FromSeed, KeyDomain, KeyStream, Permutation, Permutation
 use bijective_shuffle_engine::bijection::rejected;
 use bijective_shuffle_engine::check::{check_word, try_with_capacity};
 
+use super::arrangement::Arrangement;
 use super::count::shifts;
-use super::node::{Kind, MOST_PARTS, Node};
+use super::node::{Form, MOST_PARTS, Node};
 use crate::Error;
 
 /// Orders of permutations are drawn as many at a time as have fewer items than this, because the
@@ -14,23 +15,23 @@ use crate::Error;
 const ITEMS: usize = (1 << 14) - 1;
 
 /// Where a part's rows are in the rows of a matrix of orders, and of one of signs.
-pub(super) struct Rows<'a, N> {
-    pub(super) orders: &'a mut [N],
+struct PartRows<'a, N> {
+    orders: &'a mut [N],
     /// As many as orders, or none where the design has no signs.
-    pub(super) signs: &'a mut [i8],
+    signs: &'a mut [i8],
     /// The length of a row of the matrix.
-    pub(super) stride: usize,
+    stride: usize,
     /// The part's first place in a row.
-    pub(super) at: usize,
+    at: usize,
     /// What is added to the part's own row numbers.
-    pub(super) base: u64,
+    base: u64,
 }
 
-impl<N: Word> Rows<'_, N> {
+impl<N: Word> PartRows<'_, N> {
     /// The rows of a part that begins `by` places later.
-    fn part(&mut self, by: u64, base: u64) -> Rows<'_, N> {
+    fn part(&mut self, by: u64, base: u64) -> PartRows<'_, N> {
         let Self { orders, signs, stride, at, .. } = self;
-        Rows { orders, signs, stride: *stride, at: *at + by as usize, base }
+        PartRows { orders, signs, stride: *stride, at: *at + by as usize, base }
     }
 
     fn set(&mut self, row: usize, place: usize, index: u64) {
@@ -51,12 +52,43 @@ impl<N: Word> Rows<'_, N> {
 /// Arrangements of one seed, as many as there are rows.
 #[derive(Clone, Copy)]
 pub(super) struct Drawn {
-    pub(super) seed: Seed,
-    pub(super) first: u64,
-    pub(super) rows: usize,
+    seed: Seed,
+    first: u64,
+    rows: usize,
+}
+
+/// Arrangement `k` of a seed.
+pub(super) fn arrangement(node: &Node, k: u64, seed: Seed) -> Result<Arrangement, Error> {
+    let len = check_rows::<u64>(node.len.get())?;
+    let mut order = zeros(1, len)?;
+    let mut signs = zeros(1, if node.is_signed { len } else { 0 })?;
+    Drawn::new(seed, k, 1)?.all(node, &mut order, &mut signs)?;
+    Ok(Arrangement { order, signs: node.is_signed.then_some(signs) })
 }
 
 impl Drawn {
+    /// # Errors
+    ///
+    /// [`Error::BeyondLast`].
+    pub(super) fn new(seed: Seed, first: u64, rows: usize) -> Result<Self, Error> {
+        match first.checked_add(rows as u64) {
+            Some(_) => Ok(Self { seed, first, rows }),
+            None => Err(Error::BeyondLast { first, count: rows as u64 }),
+        }
+    }
+
+    /// Writes whole arrangements. The slices have the lengths of all rows.
+    pub(super) fn all<N: Word>(
+        &self,
+        node: &Node,
+        orders: &mut [N],
+        signs: &mut [i8],
+    ) -> Result<(), Error> {
+        signs.fill(1);
+        let stride = node.len.get() as usize;
+        self.draw(node, 0, &mut PartRows { orders, signs, stride, at: 0, base: 0 })
+    }
+
     /// The seed of a part: the design's own for part 0, and for others a child of it.
     fn seed(&self, part: u64) -> Seed {
         let seed = self.seed.with_epoch(0);
@@ -71,23 +103,23 @@ impl Drawn {
     }
 
     /// Writes a part, whose first number is given.
-    pub(super) fn draw<N: Word>(
+    fn draw<N: Word>(
         &self,
         node: &Node,
         part: u64,
-        out: &mut Rows<'_, N>,
+        out: &mut PartRows<'_, N>,
     ) -> Result<(), Error> {
         let len = node.len.get() as usize;
         let inner_part = part + node.own_parts();
-        match &node.kind {
-            Kind::Fixed => self.fixed(len, out),
-            Kind::Free => return self.free(len, part, out),
-            Kind::Derangement => return self.derangements(len, part, out),
-            Kind::Groups(sizes) => {
+        match &node.form {
+            Form::Fixed => self.fixed(len, out),
+            Form::Free => return self.free(len, part, out),
+            Form::Derangement => return self.derangements(len, part, out),
+            Form::Groups(sizes) => {
                 self.free(len, part, out)?;
                 return self.in_groups(sizes, len, out);
             }
-            Kind::Series { mirror } => {
+            Form::Series { mirror } => {
                 self.indexed(
                     part,
                     len,
@@ -96,23 +128,23 @@ impl Drawn {
                     out,
                 );
             }
-            Kind::Grid { rows, columns, mirror } => {
+            Form::Grid { rows, columns, mirror } => {
                 let count = shifts(*rows, *mirror) * shifts(*columns, *mirror);
                 let place = |index, place| grid(index, place, *rows, *columns, *mirror);
                 self.indexed(part, len, count, place, out);
             }
-            Kind::Pairs => self.pairs(len, part, out),
-            Kind::FlipEach(inner) => {
+            Form::Pairs => self.pairs(len, part, out),
+            Form::FlipEach(inner) => {
                 self.draw(inner, inner_part, out)?;
                 self.flip(len, part, out);
             }
-            Kind::FlipWhole(inner) => {
+            Form::FlipWhole(inner) => {
                 self.draw(inner, inner_part, out)?;
                 for (row, mut words) in self.streams(part, KeyDomain::Exact(1)).enumerate() {
                     out.sign(row, len).fill(sign(words.next_u64() & 1));
                 }
             }
-            Kind::Blocks(parts) => {
+            Form::Blocks(parts) => {
                 let (mut at, mut part) = (0, inner_part);
                 for node in parts {
                     let base = out.base + at;
@@ -120,18 +152,18 @@ impl Drawn {
                     (at, part) = (at + node.len.get(), part + node.parts);
                 }
             }
-            Kind::Exchange(parts, classes) => {
+            Form::Exchange(parts, classes) => {
                 return self.exchange(parts, classes, part, inner_part, out);
             }
-            Kind::Plots { between, within, alike } => {
+            Form::Plots { between, within, alike } => {
                 return self.plots(between, within, *alike, part, out);
             }
-            Kind::OnRows(rows, inner) => return self.on_rows(rows, inner, part, out),
+            Form::OnRows(rows, inner) => return self.on_rows(rows, inner, part, out),
         }
         Ok(())
     }
 
-    fn fixed<N: Word>(&self, len: usize, out: &mut Rows<'_, N>) {
+    fn fixed<N: Word>(&self, len: usize, out: &mut PartRows<'_, N>) {
         let base = out.base;
         for row in 0..self.rows {
             for (index, place) in (base..).zip(out.order(row, len)) {
@@ -141,7 +173,7 @@ impl Drawn {
     }
 
     /// A permutation in each row.
-    fn free<N: Word>(&self, len: usize, part: u64, out: &mut Rows<'_, N>) -> Result<(), Error> {
+    fn free<N: Word>(&self, len: usize, part: u64, out: &mut PartRows<'_, N>) -> Result<(), Error> {
         let orders = Permutations::new(u64::MAX, len as u64, self.seed(part));
         let at_once = match ITEMS / len {
             0 => 1,
@@ -175,7 +207,7 @@ impl Drawn {
         &self,
         len: usize,
         part: u64,
-        out: &mut Rows<'_, N>,
+        out: &mut PartRows<'_, N>,
     ) -> Result<(), Error> {
         let mut drawn = zeros::<N>(1, len)?;
         let domain = Standard::key_domain(len as u64);
@@ -199,7 +231,7 @@ impl Drawn {
         &self,
         sizes: &[u64],
         len: usize,
-        out: &mut Rows<'_, N>,
+        out: &mut PartRows<'_, N>,
     ) -> Result<(), Error> {
         let mut group_of = zeros::<u32>(1, len)?;
         let mut ends = try_with_capacity(sizes.len())?;
@@ -231,7 +263,7 @@ impl Drawn {
         len: usize,
         count: u64,
         index: impl Fn(u64, u64) -> u64,
-        out: &mut Rows<'_, N>,
+        out: &mut PartRows<'_, N>,
     ) {
         for (row, mut words) in self.streams(part, KeyDomain::Exact(len as u64)).enumerate() {
             let number = below(&mut words, count);
@@ -241,7 +273,7 @@ impl Drawn {
         }
     }
 
-    fn pairs<N: Word>(&self, len: usize, part: u64, out: &mut Rows<'_, N>) {
+    fn pairs<N: Word>(&self, len: usize, part: u64, out: &mut PartRows<'_, N>) {
         let half = len / 2;
         for (row, words) in self.streams(part, KeyDomain::Exact(half as u64)).enumerate() {
             for (place, bit) in bits(words).take(half).enumerate() {
@@ -253,7 +285,7 @@ impl Drawn {
         }
     }
 
-    fn flip<N: Word>(&self, len: usize, part: u64, out: &mut Rows<'_, N>) {
+    fn flip<N: Word>(&self, len: usize, part: u64, out: &mut PartRows<'_, N>) {
         for (row, words) in self.streams(part, KeyDomain::Exact(len as u64)).enumerate() {
             for (place, bit) in out.sign(row, len).iter_mut().zip(bits(words)) {
                 *place = sign(bit);
@@ -267,7 +299,7 @@ impl Drawn {
         classes: &[Box<[u32]>],
         part: u64,
         mut inner_part: u64,
-        out: &mut Rows<'_, N>,
+        out: &mut PartRows<'_, N>,
     ) -> Result<(), Error> {
         // Where each part begins, and in each row where what comes to its place begins.
         let mut starts = try_with_capacity(parts.len())?;
@@ -279,8 +311,13 @@ impl Drawn {
         let mut sources = zeros::<u64>(self.rows, parts.len())?;
         for (class, part) in classes.iter().zip(part..) {
             let mut order = zeros::<u32>(self.rows, class.len())?;
-            let mut rows =
-                Rows { orders: &mut order, signs: &mut [], stride: class.len(), at: 0, base: 0 };
+            let mut rows = PartRows {
+                orders: &mut order,
+                signs: &mut [],
+                stride: class.len(),
+                at: 0,
+                base: 0,
+            };
             self.free(class.len(), part, &mut rows)?;
             for row in 0..self.rows {
                 for (&place, &index) in class.iter().zip(&order[row * class.len()..]) {
@@ -310,11 +347,12 @@ impl Drawn {
         within: &Node,
         alike: bool,
         part: u64,
-        out: &mut Rows<'_, N>,
+        out: &mut PartRows<'_, N>,
     ) -> Result<(), Error> {
         let (plots, size) = (between.len.get() as usize, within.len.get());
         let mut order = zeros::<N>(self.rows, plots)?;
-        let mut rows = Rows { orders: &mut order, signs: &mut [], stride: plots, at: 0, base: 0 };
+        let mut rows =
+            PartRows { orders: &mut order, signs: &mut [], stride: plots, at: 0, base: 0 };
         self.draw(between, part, &mut rows)?;
         let first = part + between.parts;
         for plot in 0..plots as u64 {
@@ -341,13 +379,14 @@ impl Drawn {
         rows: &[u64],
         inner: &Node,
         part: u64,
-        out: &mut Rows<'_, N>,
+        out: &mut PartRows<'_, N>,
     ) -> Result<(), Error> {
         let len = rows.len();
         let mut orders = zeros::<N>(self.rows, len)?;
         let mut signs = zeros::<i8>(if inner.is_signed { self.rows } else { 0 }, len)?;
         signs.fill(1);
-        let mut own = Rows { orders: &mut orders, signs: &mut signs, stride: len, at: 0, base: 0 };
+        let mut own =
+            PartRows { orders: &mut orders, signs: &mut signs, stride: len, at: 0, base: 0 };
         self.draw(inner, part, &mut own)?;
         let base = out.base;
         for (row, order) in orders.chunks_exact(len).enumerate() {

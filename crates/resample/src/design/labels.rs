@@ -5,7 +5,7 @@ use std::hash::Hash;
 
 use bijective_shuffle_engine::check::{try_reserve, try_with_capacity};
 
-use super::node::{Kind, Node};
+use super::node::{Form, Node};
 use crate::Error;
 
 /// Rows by their labels: a list for each, in the order in which labels first occur.
@@ -42,7 +42,7 @@ pub(super) fn within<L: Eq + Hash>(labels: &[L]) -> Result<Node, Error> {
     let members = members(labels.iter())?;
     let mut parts = try_with_capacity(members.len())?;
     for rows in &members {
-        parts.push(Node::leaf_of(Kind::Free, rows.len() as u64)?);
+        parts.push(Node::leaf_of(Form::Free, rows.len() as u64)?);
     }
     Node::blocks(parts)?.on_rows(&concatenated(&members)?)
 }
@@ -94,8 +94,8 @@ fn block(
     if level == levels || rows.len() == 1 {
         let mut own_rows = try_with_capacity(rows.len())?;
         own_rows.extend_from_slice(rows);
-        let kind = if own > 0 { Kind::Free } else { Kind::Fixed };
-        return Ok((Node::leaf_of(kind, rows.len() as u64)?, own_rows));
+        let form = if own > 0 { Form::Free } else { Form::Fixed };
+        return Ok((Node::leaf_of(form, rows.len() as u64)?, own_rows));
     }
     let members = members(rows.iter().map(|&row| label(row, level).unsigned_abs()))?;
     let mut parts = try_with_capacity(members.len())?;

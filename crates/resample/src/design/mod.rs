@@ -31,9 +31,8 @@ use num_bigint::BigUint;
 
 pub use self::arrangement::Arrangement;
 pub use self::distinct::{All, Distinct};
-use self::draw::{Drawn, Rows, check_rows, zeros};
-use self::node::{Kind, Node};
-use self::unrank::Row;
+use self::draw::{Drawn, check_rows};
+use self::node::{Form, Node};
 use crate::Error;
 
 /// Which rows of a data set may be exchanged under the null hypothesis: a set of arrangements, each
@@ -145,7 +144,7 @@ impl Design {
     ///
     /// Those of all [constructors](#constructors).
     pub fn free(len: u64) -> Result<Self, Error> {
-        Ok(Node::leaf_of(Kind::Free, len)?.into())
+        Ok(Node::leaf_of(Form::Free, len)?.into())
     }
 
     /// Every row in its place.
@@ -166,7 +165,7 @@ impl Design {
         if len == 1 {
             return Err(Error::NoDerangement);
         }
-        Ok(Node::leaf(Kind::Derangement, len)?.into())
+        Ok(Node::leaf(Form::Derangement, len)?.into())
     }
 
     /// Which rows fall to which of several groups of given sizes: the first rows of an arrangement
@@ -196,7 +195,7 @@ impl Design {
         }
         let mut own = bijective_shuffle_engine::check::try_with_capacity(sizes.len())?;
         own.extend_from_slice(sizes);
-        Ok(Node::leaf(Kind::Groups(own.into_boxed_slice()), len)?.into())
+        Ok(Node::leaf(Form::Groups(own.into_boxed_slice()), len)?.into())
     }
 
     /// Cyclic shifts of `len` rows, each of which has two neighbours, and with the mirror those of
@@ -206,7 +205,7 @@ impl Design {
     ///
     /// Those of all [constructors](#constructors).
     pub fn series(len: u64, mirror: bool) -> Result<Self, Error> {
-        Ok(Node::leaf_of(Kind::Series { mirror: mirror && len > 2 }, len)?.into())
+        Ok(Node::leaf_of(Form::Series { mirror: mirror && len > 2 }, len)?.into())
     }
 
     /// Cyclic shifts in two directions of a grid of cells, and with the mirror each direction
@@ -224,7 +223,7 @@ impl Design {
             return Self::series(len, mirror);
         }
         let mirror = mirror && (rows > 2 || columns > 2);
-        Ok(Node::leaf_of(Kind::Grid { rows, columns, mirror }, len)?.into())
+        Ok(Node::leaf_of(Form::Grid { rows, columns, mirror }, len)?.into())
     }
 
     /// `pairs` pairs of rows, `j` and `pairs + j`, each of which may be exchanged: two samples of
@@ -235,7 +234,7 @@ impl Design {
     /// Those of all [constructors](#constructors).
     pub fn pairs(pairs: u64) -> Result<Self, Error> {
         let len = pairs.checked_mul(2).ok_or(Error::TooManyRows)?;
-        Ok(Node::leaf(Kind::Pairs, len)?.into())
+        Ok(Node::leaf(Form::Pairs, len)?.into())
     }
 
     /// Every row in its place, with its sign or the other one.
@@ -343,8 +342,8 @@ impl Design {
     ///
     /// # Errors
     ///
-    /// [`Error::PlotSize`] if a plot has not as many rows as `within`, [`Error::PlotCount`] if there
-    /// are not as many plots as rows of `between`, and as [`plots`](Self::plots).
+    /// [`Error::PlotSize`] if a plot has not as many rows as `within`, [`Error::PlotCount`] if
+    /// there are not as many plots as rows of `between`, and as [`plots`](Self::plots).
     pub fn plots_of<L: Eq + Hash>(
         labels: &[L],
         between: Self,
@@ -449,7 +448,7 @@ impl Design {
 
     /// The number of arrangements, or `None` if 64 bits do not hold it.
     pub fn count_u64(&self) -> Option<u64> {
-        self.node.count_u64()
+        count::narrow(&self.node)
     }
 
     /// The natural logarithm of the number of arrangements, to a few units in the last place of its
@@ -476,11 +475,7 @@ impl Design {
     /// # Ok::<(), bijective_shuffle_resample::Error>(())
     /// ```
     pub fn get(&self, k: u64, seed: impl Into<Seed>) -> Result<Arrangement, Error> {
-        let len = check_rows::<u64>(self.len())?;
-        let mut order = zeros(1, len)?;
-        let mut signs = zeros(1, if self.is_signed() { len } else { 0 })?;
-        self.write_rows(k, seed, &mut order, &mut signs)?;
-        Ok(Arrangement { order, signs: self.is_signed().then_some(signs) })
+        draw::arrangement(&self.node, k, seed.into())
     }
 
     /// Writes the arrangements of a seed from number `first` on, as many as the slice of orders
@@ -524,12 +519,8 @@ impl Design {
             let (expected, actual) = (expected as u64, signs.len() as u64);
             return Err(Error::SliceLength { expected, actual });
         }
-        if first.checked_add(rows as u64).is_none() {
-            return Err(Error::BeyondLast { first, count: rows as u64 });
-        }
-        signs.fill(1);
-        let drawn = Drawn { seed: seed.into(), first, rows };
-        drawn.draw(&self.node, 0, &mut Rows { orders, signs, stride: len, at: 0, base: 0 })
+        let drawn = Drawn::new(seed.into(), first, rows)?;
+        drawn.all(&self.node, orders, signs)
     }
 
     /// The arrangement of a rank. All arrangements have ranks from 0 on, and that of rank 0 is the
@@ -540,20 +531,7 @@ impl Design {
     /// [`Error::TooManyArrangements`] if there are 2^64 or more, [`Error::NoSuchRank`], and
     /// [`Error::Shuffle`] if there is too little memory.
     pub fn at_rank(&self, rank: u64) -> Result<Arrangement, Error> {
-        let count = self.count_u64().ok_or(Error::TooManyArrangements)?;
-        if rank >= count {
-            return Err(Error::NoSuchRank { rank, count });
-        }
-        let len = check_rows::<u64>(self.len())?;
-        let mut order = zeros(1, len)?;
-        let mut signs = zeros(1, if self.is_signed() { len } else { 0 })?;
-        signs.fill(1);
-        unrank::write(
-            &self.node,
-            rank,
-            &mut Row { order: &mut order, signs: &mut signs, base: 0 },
-        )?;
-        Ok(Arrangement { order, signs: self.is_signed().then_some(signs) })
+        unrank::arrangement(&self.node, rank)
     }
 
     /// All arrangements, each once, in the order of their ranks: the identity first.
@@ -562,7 +540,7 @@ impl Design {
     ///
     /// [`Error::TooManyArrangements`] if there are 2^64 or more.
     pub fn all(&self) -> Result<All<'_>, Error> {
-        All::new(self)
+        All::new(&self.node)
     }
 
     /// `count` arrangements of a seed in random order, different from each other and from the
@@ -589,6 +567,6 @@ impl Design {
     /// # Ok::<(), bijective_shuffle_resample::Error>(())
     /// ```
     pub fn distinct(&self, count: u64, seed: impl Into<Seed>) -> Result<Distinct<'_>, Error> {
-        Distinct::new(self, count, seed.into())
+        Distinct::new(&self.node, count, seed.into())
     }
 }

@@ -2,7 +2,6 @@
 
 use core::num::NonZeroU64;
 
-use super::count;
 use crate::Error;
 
 /// The most levels of a tree, which are walked by recursion.
@@ -14,7 +13,7 @@ pub(super) const MOST_PARTS: u64 = 1 << 26;
 /// A part of a design, on rows that are numbered from 0 within it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Node {
-    pub(super) kind: Kind,
+    pub(super) form: Form,
     pub(super) len: NonZeroU64,
     /// How many of a design's parts have a random stream: this one, if it has, and those below it.
     pub(super) parts: u64,
@@ -24,7 +23,7 @@ pub(super) struct Node {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(super) enum Form {
     Fixed,
     Free,
     Derangement,
@@ -59,14 +58,14 @@ pub(super) enum Kind {
 }
 
 impl Node {
-    pub(super) fn leaf(kind: Kind, len: u64) -> Result<Self, Error> {
-        let has_identity = kind != Kind::Derangement;
-        let parts = u64::from(kind != Kind::Fixed);
-        Self::new(kind, len, parts, 1, false, has_identity)
+    pub(super) fn leaf(form: Form, len: u64) -> Result<Self, Error> {
+        let has_identity = form != Form::Derangement;
+        let parts = u64::from(form != Form::Fixed);
+        Self::new(form, len, parts, 1, false, has_identity)
     }
 
     fn new(
-        kind: Kind,
+        form: Form,
         len: u64,
         parts: u64,
         depth: u32,
@@ -83,17 +82,17 @@ impl Node {
         if parts > MOST_PARTS {
             return Err(Error::TooManyParts { most: MOST_PARTS });
         }
-        Ok(Self { kind, len, parts, depth, is_signed, has_identity })
+        Ok(Self { form, len, parts, depth, is_signed, has_identity })
     }
 
     /// Rows that stay where they are.
     pub(super) fn fixed(len: u64) -> Result<Self, Error> {
-        Self::leaf(Kind::Fixed, len)
+        Self::leaf(Form::Fixed, len)
     }
 
     /// A leaf with several arrangements, or rows that stay where they are.
-    pub(super) fn leaf_of(kind: Kind, len: u64) -> Result<Self, Error> {
-        if len == 1 { Self::fixed(1) } else { Self::leaf(kind, len) }
+    pub(super) fn leaf_of(form: Form, len: u64) -> Result<Self, Error> {
+        if len == 1 { Self::fixed(1) } else { Self::leaf(form, len) }
     }
 
     pub(super) fn flipped(self, each: bool) -> Result<Self, Error> {
@@ -102,8 +101,8 @@ impl Node {
         }
         let (len, parts, depth) = (self.len.get(), self.parts, self.depth);
         let has_identity = self.has_identity;
-        let kind = if each || len == 1 { Kind::FlipEach } else { Kind::FlipWhole };
-        Self::new(kind(Box::new(self)), len, parts.saturating_add(1), depth + 1, true, has_identity)
+        let form = if each || len == 1 { Form::FlipEach } else { Form::FlipWhole };
+        Self::new(form(Box::new(self)), len, parts.saturating_add(1), depth + 1, true, has_identity)
     }
 
     /// Parts side by side.
@@ -111,7 +110,7 @@ impl Node {
         if parts.len() == 1 {
             return parts.pop().ok_or(Error::NoRows);
         }
-        let is_fixed = parts.iter().all(|part| part.kind == Kind::Fixed);
+        let is_fixed = parts.iter().all(|part| part.form == Form::Fixed);
         let len = total_len(&parts)?;
         if is_fixed { Self::fixed(len) } else { Self::side_by_side(parts, None) }
     }
@@ -121,7 +120,7 @@ impl Node {
         let count = parts.len() as u64;
         if count > 1 && parts.iter().all(|part| *part == parts[0]) {
             let within = parts.pop().ok_or(Error::NoRows)?;
-            return Self::plots(Self::leaf(Kind::Free, count)?, within, false);
+            return Self::plots(Self::leaf(Form::Free, count)?, within, false);
         }
         // Classes in the order of their first members, found by sorting the numbers of parts.
         let mut numbers = bijective_shuffle_engine::check::try_with_capacity(parts.len())?;
@@ -144,18 +143,18 @@ impl Node {
         let is_signed = parts.iter().any(|part| part.is_signed);
         let has_identity = parts.iter().all(|part| part.has_identity);
         let parts = parts.into_boxed_slice();
-        let kind = match classes {
-            None => Kind::Blocks(parts),
-            Some(classes) => Kind::Exchange(parts, classes),
+        let form = match classes {
+            None => Form::Blocks(parts),
+            Some(classes) => Form::Exchange(parts, classes),
         };
-        Self::new(kind, len, drawn, depth, is_signed, has_identity)
+        Self::new(form, len, drawn, depth, is_signed, has_identity)
     }
 
     pub(super) fn plots(between: Self, within: Self, alike: bool) -> Result<Self, Error> {
         if between.is_signed {
             return Err(Error::SignsBetween);
         }
-        if within.len.get() == 1 && within.kind == Kind::Fixed {
+        if within.len.get() == 1 && within.form == Form::Fixed {
             return Ok(between);
         }
         let plots = between.len.get();
@@ -164,7 +163,7 @@ impl Node {
         }
         // What is alike in all plots is drawn once, and so is what stays as it is.
         let alike = alike && within.parts > 0;
-        if between.kind == Kind::Fixed && within.kind == Kind::Fixed {
+        if between.form == Form::Fixed && within.form == Form::Fixed {
             let len = plots.checked_mul(within.len.get()).ok_or(Error::TooManyRows)?;
             return Self::fixed(len);
         }
@@ -175,8 +174,8 @@ impl Node {
         let has_identity = between.has_identity && within.has_identity;
         let is_signed = within.is_signed;
         let (between, within) = (Box::new(between), Box::new(within));
-        let kind = Kind::Plots { between, within, alike };
-        Self::new(kind, len, parts, depth, is_signed, has_identity)
+        let form = Form::Plots { between, within, alike };
+        Self::new(form, len, parts, depth, is_signed, has_identity)
     }
 
     /// The part on other rows, each of which is in the list once.
@@ -189,33 +188,28 @@ impl Node {
         seen.resize(rows.len(), false);
         for (place, &row) in (0..).zip(rows) {
             let seen = usize::try_from(row).ok().and_then(|row| seen.get_mut(row));
-            if !seen.is_some_and(|seen| !core::mem::replace(seen, true)) {
+            if seen.is_none_or(|seen| core::mem::replace(seen, true)) {
                 return Err(Error::NotRows { place });
             }
         }
-        if self.kind == Kind::Fixed || rows.iter().copied().eq(0..len) {
+        if self.form == Form::Fixed || rows.iter().copied().eq(0..len) {
             return Ok(self);
         }
         let mut own = bijective_shuffle_engine::check::try_with_capacity(rows.len())?;
         own.extend_from_slice(rows);
         let (parts, depth) = (self.parts, self.depth + 1);
         let (is_signed, has_identity) = (self.is_signed, self.has_identity);
-        let kind = Kind::OnRows(own.into_boxed_slice(), Box::new(self));
-        Self::new(kind, len, parts, depth, is_signed, has_identity)
+        let form = Form::OnRows(own.into_boxed_slice(), Box::new(self));
+        Self::new(form, len, parts, depth, is_signed, has_identity)
     }
 
     /// How many numbers the part takes for itself, before those of the parts below it.
     pub(super) fn own_parts(&self) -> u64 {
-        match &self.kind {
-            Kind::Fixed | Kind::Blocks(_) | Kind::Plots { .. } | Kind::OnRows(..) => 0,
-            Kind::Exchange(_, classes) => classes.len() as u64,
+        match &self.form {
+            Form::Fixed | Form::Blocks(_) | Form::Plots { .. } | Form::OnRows(..) => 0,
+            Form::Exchange(_, classes) => classes.len() as u64,
             _ => 1,
         }
-    }
-
-    /// The number of arrangements, if 64 bits hold it.
-    pub(super) fn count_u64(&self) -> Option<u64> {
-        count::narrow(self)
     }
 }
 

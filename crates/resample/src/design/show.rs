@@ -2,7 +2,7 @@
 
 use core::fmt::{Display, Formatter, Result};
 
-use super::node::{Kind, Node};
+use super::node::{Form, Node};
 
 /// The most numbers of a list that are shown.
 const SHOWN: usize = 16;
@@ -11,30 +11,30 @@ impl Display for Node {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         let len = self.len;
         let mirrored = |mirror: bool| if mirror { ", mirror" } else { "" };
-        match &self.kind {
-            Kind::Fixed => write!(f, "fixed({len})"),
-            Kind::Free => write!(f, "free({len})"),
-            Kind::Derangement => write!(f, "derangements({len})"),
-            Kind::Groups(sizes) => {
+        match &self.form {
+            Form::Fixed => write!(f, "fixed({len})"),
+            Form::Free => write!(f, "free({len})"),
+            Form::Derangement => write!(f, "derangements({len})"),
+            Form::Groups(sizes) => {
                 f.write_str("groups(")?;
                 list(sizes, f)?;
                 f.write_str(")")
             }
-            Kind::Series { mirror } => write!(f, "series({len}{})", mirrored(*mirror)),
-            Kind::Grid { rows, columns, mirror } => {
+            Form::Series { mirror } => write!(f, "series({len}{})", mirrored(*mirror)),
+            Form::Grid { rows, columns, mirror } => {
                 write!(f, "grid({rows} x {columns}{})", mirrored(*mirror))
             }
-            Kind::Pairs => write!(f, "pairs({})", len.get() / 2),
-            Kind::FlipEach(inner) if inner.kind == Kind::Fixed => write!(f, "signs({len})"),
-            Kind::FlipEach(inner) => write!(f, "{inner} with signs"),
-            Kind::FlipWhole(inner) => write!(f, "{inner} with one sign"),
-            Kind::Blocks(parts) => parts_of("blocks", parts, f),
-            Kind::Exchange(parts, _) => parts_of("exchange", parts, f),
-            Kind::Plots { between, within, alike } => {
+            Form::Pairs => write!(f, "pairs({})", len.get() / 2),
+            Form::FlipEach(inner) if inner.form == Form::Fixed => write!(f, "signs({len})"),
+            Form::FlipEach(inner) => write!(f, "{inner} with signs"),
+            Form::FlipWhole(inner) => write!(f, "{inner} with one sign"),
+            Form::Blocks(parts) => parts_of("blocks", parts, f),
+            Form::Exchange(parts, _) => parts_of("exchange", parts, f),
+            Form::Plots { between, within, alike } => {
                 let alike = if *alike { ", alike" } else { "" };
                 write!(f, "plots({between}, within {within}{alike})")
             }
-            Kind::OnRows(rows, inner) => {
+            Form::OnRows(rows, inner) => {
                 write!(f, "{inner} on rows [")?;
                 list(rows, f)?;
                 f.write_str("]")

@@ -299,7 +299,7 @@ impl Shapes {
                 let size = 1 + self.below(len.div_ceil(2));
                 let one = self.shape(size, depth - 1, may_sign);
                 let mut parts = vec![one; len / size];
-                if len % size > 0 {
+                if !len.is_multiple_of(size) {
                     let at = self.below(parts.len() + 1);
                     parts.insert(at, self.shape(len % size, depth - 1, may_sign));
                 }

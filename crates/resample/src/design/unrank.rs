@@ -2,25 +2,26 @@
 
 use bijective_shuffle_engine::check::try_with_capacity;
 
-use super::count::{binomial, factorial, restricted};
-use super::draw::{grid, shifted, sign};
-use super::node::{Kind, Node};
+use super::arrangement::Arrangement;
+use super::count::{self, binomial, factorial, restricted};
+use super::draw::{check_rows, grid, shifted, sign, zeros};
+use super::node::{Form, Node};
 use crate::Error;
 
 /// An arrangement's orders and signs, and where a part's rows are in them.
-pub(super) struct Row<'a> {
-    pub(super) order: &'a mut [u64],
+struct PartPlaces<'a> {
+    order: &'a mut [u64],
     /// As many as places, or none where the design has no signs.
-    pub(super) signs: &'a mut [i8],
+    signs: &'a mut [i8],
     /// What is added to the part's own row numbers.
-    pub(super) base: u64,
+    base: u64,
 }
 
-impl Row<'_> {
+impl PartPlaces<'_> {
     /// The rows of a part.
-    fn part(&mut self, at: usize, len: usize, base: u64) -> Row<'_> {
+    fn part(&mut self, at: usize, len: usize, base: u64) -> PartPlaces<'_> {
         let signs = if self.signs.is_empty() { &mut [] } else { &mut self.signs[at..at + len] };
-        Row { order: &mut self.order[at..at + len], signs, base }
+        PartPlaces { order: &mut self.order[at..at + len], signs, base }
     }
 
     fn fill(&mut self, index: impl Fn(u64) -> u64) {
@@ -30,39 +31,57 @@ impl Row<'_> {
     }
 }
 
+/// The arrangement of a rank.
+///
+/// # Errors
+///
+/// [`Error::TooManyArrangements`] and [`Error::NoSuchRank`].
+pub(super) fn arrangement(node: &Node, rank: u64) -> Result<Arrangement, Error> {
+    let count = count::narrow(node).ok_or(Error::TooManyArrangements)?;
+    if rank >= count {
+        return Err(Error::NoSuchRank { rank, count });
+    }
+    let len = check_rows::<u64>(node.len.get())?;
+    let mut order = zeros(1, len)?;
+    let mut signs = zeros(1, if node.is_signed { len } else { 0 })?;
+    signs.fill(1);
+    write(node, rank, &mut PartPlaces { order: &mut order, signs: &mut signs, base: 0 })?;
+    Ok(Arrangement { order, signs: node.is_signed.then_some(signs) })
+}
+
 /// Writes the arrangement of a rank below the part's number of arrangements, which 64 bits hold.
 /// Ranks of several parts are digits, those of the first part the most significant.
-pub(super) fn write(node: &Node, mut rank: u64, out: &mut Row<'_>) -> Result<(), Error> {
+fn write(node: &Node, mut rank: u64, out: &mut PartPlaces<'_>) -> Result<(), Error> {
     let len = node.len.get();
-    match &node.kind {
-        Kind::Fixed => out.fill(|place| place),
-        Kind::Free => free(rank, out),
-        Kind::Derangement => derangement(rank, out),
-        Kind::Groups(sizes) => return groups(rank, sizes, out),
-        Kind::Series { .. } => out.fill(|place| shifted(rank, place, len)),
-        Kind::Grid { rows, columns, mirror } => {
+    match &node.form {
+        Form::Fixed => out.fill(|place| place),
+        Form::Free => free(rank, out),
+        Form::Derangement => derangement(rank, out),
+        Form::Groups(sizes) => return groups(rank, sizes, out),
+        Form::Series { .. } => out.fill(|place| shifted(rank, place, len)),
+        Form::Grid { rows, columns, mirror } => {
             out.fill(|place| grid(rank, place, *rows, *columns, *mirror));
         }
-        Kind::Pairs => {
+        Form::Pairs => {
             let half = len / 2;
             out.fill(|place| {
                 let bit = rank >> (half - 1 - place % half) & 1;
                 if bit == 0 { place } else { (place + half) % len }
             });
         }
-        Kind::FlipEach(inner) => {
+        Form::FlipEach(inner) => {
             let count = count(inner);
             write(inner, rank % count, out)?;
             for (place, out) in (0..).zip(&mut *out.signs) {
-                *out = sign(rank / count >> (len - 1 - place) & 1);
+                *out = sign((rank / count) >> (len - 1 - place) & 1);
             }
         }
-        Kind::FlipWhole(inner) => {
+        Form::FlipWhole(inner) => {
             let count = count(inner);
             write(inner, rank % count, out)?;
             out.signs.fill(sign(rank / count));
         }
-        Kind::Blocks(parts) => {
+        Form::Blocks(parts) => {
             let mut end = out.order.len();
             for node in parts.iter().rev() {
                 let (count, len) = (count(node), node.len.get() as usize);
@@ -72,8 +91,8 @@ pub(super) fn write(node: &Node, mut rank: u64, out: &mut Row<'_>) -> Result<(),
                 rank /= count;
             }
         }
-        Kind::Exchange(parts, classes) => return exchange(rank, parts, classes, out),
-        Kind::Plots { between, within, alike } => {
+        Form::Exchange(parts, classes) => return exchange(rank, parts, classes, out),
+        Form::Plots { between, within, alike } => {
             let (plots, size, count) = (between.len.get(), within.len.get(), count(within));
             for plot in (0..plots).rev() {
                 let mut part = out.part((plot * size) as usize, size as usize, 0);
@@ -83,15 +102,15 @@ pub(super) fn write(node: &Node, mut rank: u64, out: &mut Row<'_>) -> Result<(),
                 }
             }
             let mut order = room(plots)?;
-            write(between, rank, &mut Row { order: &mut order, signs: &mut [], base: 0 })?;
+            write(between, rank, &mut PartPlaces { order: &mut order, signs: &mut [], base: 0 })?;
             for (places, plot) in out.order.chunks_exact_mut(size as usize).zip(order) {
                 places.iter_mut().for_each(|index| *index += out.base + plot * size);
             }
         }
-        Kind::OnRows(rows, inner) => {
+        Form::OnRows(rows, inner) => {
             let (mut order, mut signs) = (room(len)?, try_with_capacity(out.signs.len())?);
             signs.resize(out.signs.len(), 1);
-            write(inner, rank, &mut Row { order: &mut order, signs: &mut signs, base: 0 })?;
+            write(inner, rank, &mut PartPlaces { order: &mut order, signs: &mut signs, base: 0 })?;
             for (&row, index) in rows.iter().zip(order) {
                 out.order[row as usize] = out.base + rows[index as usize];
             }
@@ -105,7 +124,7 @@ pub(super) fn write(node: &Node, mut rank: u64, out: &mut Row<'_>) -> Result<(),
 
 /// The number of arrangements of a part of a design whose number 64 bits hold.
 fn count(node: &Node) -> u64 {
-    node.count_u64().expect("a part has no more arrangements than the whole")
+    count::narrow(node).expect("a part has no more arrangements than the whole")
 }
 
 fn room(len: u64) -> Result<Vec<u64>, Error> {
@@ -115,7 +134,7 @@ fn room(len: u64) -> Result<Vec<u64>, Error> {
 }
 
 /// Permutations in lexicographic order. There are at most 20 rows.
-fn free(mut rank: u64, out: &mut Row<'_>) {
+fn free(mut rank: u64, out: &mut PartPlaces<'_>) {
     let mut unused = u64::MAX;
     let mut left = out.order.len() as u64;
     for order in &mut *out.order {
@@ -135,7 +154,7 @@ fn nth_bit(word: u64, n: u64) -> u64 {
 }
 
 /// Derangements in lexicographic order. There are at most 20 rows.
-fn derangement(mut rank: u64, out: &mut Row<'_>) {
+fn derangement(mut rank: u64, out: &mut PartPlaces<'_>) {
     let len = out.order.len() as u64;
     let mut unused = (1_u64 << len) - 1;
     for (order, place) in out.order.iter_mut().zip(0..) {
@@ -158,7 +177,7 @@ fn derangement(mut rank: u64, out: &mut Row<'_>) {
 }
 
 /// Which rows each group has, in lexicographic order of the first group's rows, then the next's.
-fn groups(mut rank: u64, sizes: &[u64], out: &mut Row<'_>) -> Result<(), Error> {
+fn groups(mut rank: u64, sizes: &[u64], out: &mut PartPlaces<'_>) -> Result<(), Error> {
     // The rows that no group has, in order.
     let mut left = room(out.order.len() as u64)?;
     left.iter_mut().zip(0..).for_each(|(row, index)| *row = index);
@@ -198,7 +217,7 @@ fn exchange(
     mut rank: u64,
     parts: &[Node],
     classes: &[Box<[u32]>],
-    out: &mut Row<'_>,
+    out: &mut PartPlaces<'_>,
 ) -> Result<(), Error> {
     let mut starts = try_with_capacity(parts.len())?;
     let mut end = 0;
@@ -215,7 +234,7 @@ fn exchange(
     for class in classes.iter().rev() {
         let count = factorial(class.len() as u64).unwrap_or(1);
         let mut order = room(class.len() as u64)?;
-        free(rank % count, &mut Row { order: &mut order, signs: &mut [], base: 0 });
+        free(rank % count, &mut PartPlaces { order: &mut order, signs: &mut [], base: 0 });
         rank /= count;
         for (&place, index) in class.iter().zip(order) {
             let source = starts[class[index as usize] as usize];
