@@ -92,6 +92,56 @@ pub enum Error {
         /// The slice's length.
         actual: u64,
     },
+    /// A value of the data is NaN or infinite.
+    NotFinite {
+        /// Its place in the data.
+        index: u64,
+    },
+    /// The data are constant, and the statistic divides by their spread.
+    Constant,
+    /// A sample or group has too few rows for the statistic.
+    SmallSample {
+        /// Its number of rows.
+        rows: u64,
+        /// The smallest number that is needed.
+        least: u64,
+    },
+    /// The sizes of groups are not those of at least two groups of all rows, none of them empty.
+    GroupSizes {
+        /// The number of rows.
+        rows: u64,
+    },
+    /// Designs or data that belong together have different numbers of rows.
+    RowCount {
+        /// The number of rows of the design, or of the first data.
+        expected: u64,
+        /// The number of rows of the others.
+        actual: u64,
+    },
+    /// A matrix of distances is not square.
+    NotSquare {
+        /// Its number of entries.
+        items: u64,
+    },
+    /// An entry of a matrix of distances is negative, differs from that on the other side of the
+    /// diagonal, or is not 0 on it.
+    NotDistances {
+        /// The entry's row.
+        row: u64,
+        /// The entry's column.
+        column: u64,
+    },
+    /// The design flips signs, and the statistic does not take them.
+    SignsUnused,
+    /// The numbers of a rule for ending a test early are out of range, or the test is two-sided.
+    StopRule,
+    /// A tally is not of this test, or the text is not a tally.
+    Tally,
+    /// The statistic of an arrangement is NaN.
+    NotANumber {
+        /// The arrangement's number; `None` for the data as they are.
+        arrangement: Option<u64>,
+    },
     /// The library has refused the call, or memory could not be allocated.
     Shuffle(bijective_shuffle::Error),
 }
@@ -162,6 +212,51 @@ impl fmt::Display for Error {
             ),
             Self::SliceLength { expected, actual } => {
                 write!(f, "the slice has {actual} items, and {expected} are needed")
+            }
+            Self::NotFinite { index } => write!(
+                f,
+                "value {index} of the data is NaN or infinite: leave its row out, in the design too"
+            ),
+            Self::Constant => f.write_str(
+                "the data are constant, so the statistic is 0 divided by 0: there is nothing to test",
+            ),
+            Self::SmallSample { rows, least } => write!(
+                f,
+                "a sample or group has {rows} rows, and the statistic needs at least {least}"
+            ),
+            Self::GroupSizes { rows } => write!(
+                f,
+                "the groups must be at least two, none of them empty, and their sizes must add up \
+                 to the {rows} rows"
+            ),
+            Self::RowCount { expected, actual } => write!(
+                f,
+                "one part of the test has {expected} rows, and another {actual}: design and data \
+                 must have the same rows"
+            ),
+            Self::NotSquare { items } => write!(
+                f,
+                "a matrix of {items} entries is not square: give all rows and all columns"
+            ),
+            Self::NotDistances { row, column } => write!(
+                f,
+                "the entry at row {row} and column {column} is no distance: entries are 0 on the \
+                 diagonal, equal on both sides of it, and never negative"
+            ),
+            Self::SignsUnused => f.write_str(
+                "the design flips signs, and the statistic does not take them: use a design without \
+                 signs, or another statistic",
+            ),
+            Self::StopRule => f.write_str(
+                "the test cannot end early by this rule: counts are above 0, thresholds between 0 \
+                 and 1, risks between 0 and 1/2, and the alternative is Greater, Less or Absolute",
+            ),
+            Self::Tally => f.write_str("the tally is not one of this test: begin with a new one"),
+            Self::NotANumber { arrangement: None } => {
+                f.write_str("the statistic of the data is NaN: nothing can be compared with it")
+            }
+            Self::NotANumber { arrangement: Some(number) } => {
+                write!(f, "the statistic of arrangement {number} is NaN: give it a value")
             }
             Self::Shuffle(error) => error.fmt(f),
         }

@@ -6,6 +6,12 @@
 
 mod design;
 mod error;
+mod test;
 
 pub use design::{All, Arrangement, Design, Distinct};
 pub use error::Error;
+pub use test::{
+    Alternative, Anosim, ArrangementBatch, ColumnResult, ColumnTally, Correlation, EarlyStop,
+    FnStatistic, GroupsF, Mantel, MaxT, OneSampleMean, Permanova, PermutationTest, Statistic,
+    Tally, TestResult, TwoSamples,
+};

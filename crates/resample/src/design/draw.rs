@@ -55,6 +55,8 @@ pub(super) struct Drawn {
     seed: Seed,
     first: u64,
     rows: usize,
+    /// Whether the rows of each group are put in order.
+    sorts_groups: bool,
 }
 
 /// Arrangement `k` of a seed.
@@ -72,9 +74,14 @@ impl Drawn {
     /// [`Error::BeyondLast`].
     pub(super) fn new(seed: Seed, first: u64, rows: usize) -> Result<Self, Error> {
         match first.checked_add(rows as u64) {
-            Some(_) => Ok(Self { seed, first, rows }),
+            Some(_) => Ok(Self { seed, first, rows, sorts_groups: true }),
             None => Err(Error::BeyondLast { first, count: rows as u64 }),
         }
+    }
+
+    /// The same, with the rows of each group as they are drawn.
+    pub(super) fn without_sorting(self) -> Self {
+        Self { sorts_groups: false, ..self }
     }
 
     /// Writes whole arrangements. The slices have the lengths of all rows.
@@ -117,7 +124,9 @@ impl Drawn {
             Form::Derangement => return self.derangements(len, part, out),
             Form::Groups(sizes) => {
                 self.free(len, part, out)?;
-                return self.in_groups(sizes, len, out);
+                if self.sorts_groups {
+                    return self.in_groups(sizes, len, out);
+                }
             }
             Form::Series { mirror } => {
                 self.indexed(

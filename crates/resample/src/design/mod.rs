@@ -508,6 +508,18 @@ impl Design {
         orders: &mut [N],
         signs: &mut [i8],
     ) -> Result<(), Error> {
+        self.draw_rows(first, seed.into(), orders, signs, true)
+    }
+
+    /// As [`write_rows`](Self::write_rows); the rows of each group may be left as they are drawn.
+    pub(crate) fn draw_rows<N: Word>(
+        &self,
+        first: u64,
+        seed: Seed,
+        orders: &mut [N],
+        signs: &mut [i8],
+        sorts_groups: bool,
+    ) -> Result<(), Error> {
         let len = check_rows::<N>(self.len())?;
         let rows = orders.len() / len;
         if !orders.len().is_multiple_of(len) {
@@ -519,8 +531,21 @@ impl Design {
             let (expected, actual) = (expected as u64, signs.len() as u64);
             return Err(Error::SliceLength { expected, actual });
         }
-        let drawn = Drawn::new(seed.into(), first, rows)?;
+        let drawn = Drawn::new(seed, first, rows)?;
+        let drawn = if sorts_groups { drawn } else { drawn.without_sorting() };
         drawn.all(&self.node, orders, signs)
+    }
+
+    /// Whether the design is one of groups, some of which end at each of these places.
+    pub(crate) fn splits_at(&self, places: &[u64]) -> bool {
+        let Form::Groups(sizes) = &self.node.form else { return false };
+        let mut end = 0;
+        let mut ends = sizes.iter().map(|size| {
+            end += size;
+            end
+        });
+        // Both are in order.
+        places.iter().all(|place| ends.any(|end| end == *place))
     }
 
     /// The arrangement of a rank. All arrangements have ranks from 0 on, and that of rank 0 is the

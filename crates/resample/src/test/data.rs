@@ -88,3 +88,13 @@ pub(super) fn rounding_of_ratio(observed: f64, rows: usize, groups: usize) -> f6
     let d = (rows - groups) as f64 / (groups - 1) as f64;
     ROUNDING * (d + observed) * (1.0 + observed / d)
 }
+
+/// Where each of some groups ends, unless there is no memory to say so.
+pub(super) fn ends(sizes: &[usize]) -> Option<Vec<u64>> {
+    let mut ends = try_with_capacity(sizes.len()).ok()?;
+    ends.extend(sizes.iter().scan(0, |end, &size| {
+        *end += size as u64;
+        Some(*end)
+    }));
+    Some(ends)
+}

@@ -198,8 +198,8 @@ impl Statistic for Permanova {
         data::rounding_of_ratio(observed, self.rows, self.sizes.len())
     }
 
-    fn takes_any_order_in_groups(&self) -> bool {
-        true
+    fn sample_ends(&self) -> Option<Vec<u64>> {
+        data::ends(&self.sizes)
     }
 }
 
@@ -221,7 +221,7 @@ impl Anosim {
     ///
     /// # Errors
     ///
-    /// [`Error::SmallSample`] also if all groups have one row, and as [`Permanova::new`].
+    /// [`Error::Constant`] if all distances are equal; otherwise as [`Permanova::new`].
     pub fn new(distances: &[f64], sizes: &[u64]) -> Result<Self, Error> {
         let rows = check(distances)?;
         let sizes = data::sizes(sizes, rows)?;
@@ -254,7 +254,13 @@ impl Statistic for Anosim {
 
     fn evaluate(&self, batch: ArrangementBatch<'_>, values: &mut [f64]) -> Result<(), Error> {
         let Self { ranks, sizes, weights, .. } = self;
-        SimdLevel::current().run(WithinSums { pairs: ranks, sizes, weights, batch, sums: values })?;
+        SimdLevel::current().run(WithinSums {
+            pairs: ranks,
+            sizes,
+            weights,
+            batch,
+            sums: values,
+        })?;
         let pairs = ranks.len() as f64;
         let total = pairs * (pairs + 1.0) / 2.0;
         let within: usize = sizes.iter().map(|size| size * (size - 1) / 2).sum();
@@ -270,8 +276,8 @@ impl Statistic for Anosim {
         data::ROUNDING
     }
 
-    fn takes_any_order_in_groups(&self) -> bool {
-        true
+    fn sample_ends(&self) -> Option<Vec<u64>> {
+        data::ends(&self.sizes)
     }
 }
 

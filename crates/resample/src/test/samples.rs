@@ -169,11 +169,12 @@ impl Statistic for TwoSamples {
         self.values.len() as u64
     }
 
-    fn evaluate(&self, batch: ArrangementBatch<'_>, values: &mut [f64]) {
-        let mut room = Vec::new();
+    fn evaluate(&self, batch: ArrangementBatch<'_>, values: &mut [f64]) -> Result<(), Error> {
+        let mut room = try_with_capacity(self.values.len())?;
         for (value, (order, _)) in values.iter_mut().zip(batch.iter()) {
             *value = self.value(order, &mut room);
         }
+        Ok(())
     }
 
     fn rounding(&self, observed: f64) -> f64 {
@@ -189,8 +190,8 @@ impl Statistic for TwoSamples {
         }
     }
 
-    fn takes_any_order_in_groups(&self) -> bool {
-        true
+    fn sample_ends(&self) -> Option<Vec<u64>> {
+        Some(vec![self.first as u64])
     }
 }
 
@@ -235,7 +236,7 @@ impl Statistic for GroupsF {
         self.values.len() as u64
     }
 
-    fn evaluate(&self, batch: ArrangementBatch<'_>, values: &mut [f64]) {
+    fn evaluate(&self, batch: ArrangementBatch<'_>, values: &mut [f64]) -> Result<(), Error> {
         let (n, k) = (self.values.len() as f64, self.sizes.len() as f64);
         for (value, (mut order, _)) in values.iter_mut().zip(batch.iter()) {
             let mut between = -self.correction;
@@ -249,14 +250,15 @@ impl Statistic for GroupsF {
             let within = if within < self.squares * 1e-14 { 0.0 } else { within };
             *value = (between.max(0.0) / (k - 1.0)) / (within / (n - k));
         }
+        Ok(())
     }
 
     fn rounding(&self, observed: f64) -> f64 {
         data::rounding_of_ratio(observed, self.values.len(), self.sizes.len())
     }
 
-    fn takes_any_order_in_groups(&self) -> bool {
-        true
+    fn sample_ends(&self) -> Option<Vec<u64>> {
+        data::ends(&self.sizes)
     }
 }
 
@@ -292,14 +294,17 @@ impl Statistic for OneSampleMean {
         self.values.len() as u64
     }
 
-    fn evaluate(&self, batch: ArrangementBatch<'_>, values: &mut [f64]) {
+    fn evaluate(&self, batch: ArrangementBatch<'_>, values: &mut [f64]) -> Result<(), Error> {
         let n = self.values.len() as f64;
         for (value, (order, signs)) in values.iter_mut().zip(batch.iter()) {
             *value = match signs {
                 [] => sum(order, |row| self.values[row as usize] / n),
-                _ => sum2(order, signs, |row, sign| self.values[row as usize] * f64::from(sign) / n),
+                _ => {
+                    sum2(order, signs, |row, sign| self.values[row as usize] * f64::from(sign) / n)
+                }
             };
         }
+        Ok(())
     }
 
     fn takes_signs(&self) -> bool {
@@ -339,15 +344,18 @@ impl Statistic for Correlation {
         self.arranged.len() as u64
     }
 
-    fn evaluate(&self, batch: ArrangementBatch<'_>, values: &mut [f64]) {
+    fn evaluate(&self, batch: ArrangementBatch<'_>, values: &mut [f64]) -> Result<(), Error> {
         for (value, (order, signs)) in values.iter_mut().zip(batch.iter()) {
             *value = if signs.is_empty() {
                 sum2(order, &self.fixed, |row, y| self.arranged[row as usize] * y)
             } else {
                 let places = order.iter().zip(signs).zip(&self.fixed);
-                places.map(|((&row, &sign), y)| self.arranged[row as usize] * f64::from(sign) * y).sum()
+                places
+                    .map(|((&row, &sign), y)| self.arranged[row as usize] * f64::from(sign) * y)
+                    .sum()
             };
         }
+        Ok(())
     }
 
     fn takes_signs(&self) -> bool {
@@ -358,4 +366,3 @@ impl Statistic for Correlation {
         data::ROUNDING
     }
 }
-

@@ -3,6 +3,7 @@
 use core::fmt;
 
 use super::data::ROUNDING;
+use crate::Error;
 
 /// Arrangements of one design, row after row.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +24,8 @@ impl<'a> ArrangementBatch<'a> {
     pub fn iter(&self) -> impl Iterator<Item = (&'a [u32], &'a [i8])> + use<'a> {
         let Self { len, orders, signs } = *self;
         let sign_len = if signs.is_empty() { 0 } else { len };
-        let row = move |row: usize| (&orders[row * len..][..len], &signs[row * sign_len..][..sign_len]);
+        let row =
+            move |row: usize| (&orders[row * len..][..len], &signs[row * sign_len..][..sign_len]);
         (0..self.rows()).map(row)
     }
 }
@@ -38,7 +40,11 @@ pub trait Statistic: Sync {
     fn rows(&self) -> u64;
 
     /// Writes a value for each arrangement. `values` has as many places as the batch has rows.
-    fn evaluate(&self, batch: ArrangementBatch<'_>, values: &mut [f64]);
+    ///
+    /// # Errors
+    ///
+    /// Those of the statistic, with which the test then ends.
+    fn evaluate(&self, batch: ArrangementBatch<'_>, values: &mut [f64]) -> Result<(), Error>;
 
     /// Whether the statistic multiplies data by signs.
     fn takes_signs(&self) -> bool {
@@ -53,11 +59,11 @@ pub trait Statistic: Sync {
         ROUNDING * observed.abs()
     }
 
-    /// Whether the value is the same, up to rounding, however the rows of each group of a design
-    /// of groups are ordered. Then these need not be put in order.
+    /// Where samples end, if the value is the same, up to rounding, however the rows within each
+    /// are ordered. Then a design of these groups need not put them in order.
     #[doc(hidden)]
-    fn takes_any_order_in_groups(&self) -> bool {
-        false
+    fn sample_ends(&self) -> Option<Vec<u64>> {
+        None
     }
 }
 
@@ -103,10 +109,11 @@ impl<F: Fn(&[u32], &[i8]) -> f64 + Sync> Statistic for FnStatistic<F> {
         self.rows
     }
 
-    fn evaluate(&self, batch: ArrangementBatch<'_>, values: &mut [f64]) {
+    fn evaluate(&self, batch: ArrangementBatch<'_>, values: &mut [f64]) -> Result<(), Error> {
         for (value, (order, signs)) in values.iter_mut().zip(batch.iter()) {
             *value = (self.function)(order, signs);
         }
+        Ok(())
     }
 
     fn takes_signs(&self) -> bool {
