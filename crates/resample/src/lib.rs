@@ -6,11 +6,11 @@
 
 mod design;
 mod error;
-mod test;
+mod permutation_test;
 
 pub use design::{All, Arrangement, Design, Distinct};
 pub use error::Error;
-pub use test::{
+pub use permutation_test::{
     Alternative, Anosim, ArrangementBatch, ColumnResult, ColumnTally, Correlation, EarlyStop,
     FnStatistic, GroupsF, Mantel, MaxT, OneSampleMean, Permanova, PermutationTest, Statistic,
     Tally, TestResult, TwoSamples,

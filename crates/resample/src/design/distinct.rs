@@ -16,7 +16,8 @@ use crate::Error;
 /// have those after it.
 const NUMBER: u32 = MOST_PARTS as u32;
 
-/// All arrangements of a design, each once, the identity first; see [`Design::all`](super::Design::all).
+/// All arrangements of a design, each once, the identity first; see
+/// [`Design::all`](super::Design::all).
 #[derive(Clone, Debug)]
 pub struct All<'a> {
     node: &'a Node,
@@ -50,7 +51,8 @@ impl Iterator for All<'_> {
     }
 }
 
-/// Different arrangements of a design in random order; see [`Design::distinct`](super::Design::distinct).
+/// Different arrangements of a design in random order; see
+/// [`Design::distinct`](super::Design::distinct).
 #[derive(Clone, Debug)]
 pub struct Distinct<'a> {
     node: &'a Node,

@@ -2,6 +2,8 @@
 
 use core::num::NonZeroU64;
 
+use bijective_shuffle_engine::check::try_with_capacity;
+
 use crate::Error;
 
 /// The most levels of a tree, which are walked by recursion.
@@ -123,7 +125,7 @@ impl Node {
             return Self::plots(Self::leaf(Form::Free, count)?, within, false);
         }
         // Classes in the order of their first members, found by sorting the numbers of parts.
-        let mut numbers = bijective_shuffle_engine::check::try_with_capacity(parts.len())?;
+        let mut numbers = try_with_capacity(parts.len())?;
         numbers.extend(0..u32::try_from(count).map_err(|_| Error::TooManyRows)?);
         numbers.sort_by(|&a, &b| parts[a as usize].cmp(&parts[b as usize]).then(a.cmp(&b)));
         let is_equal = |a: &u32, b: &u32| parts[*a as usize] == parts[*b as usize];
@@ -184,7 +186,7 @@ impl Node {
         if rows.len() as u64 != len {
             return Err(Error::NotRows { place: len.min(rows.len() as u64) });
         }
-        let mut seen = bijective_shuffle_engine::check::try_with_capacity(rows.len())?;
+        let mut seen = try_with_capacity(rows.len())?;
         seen.resize(rows.len(), false);
         for (place, &row) in (0..).zip(rows) {
             let seen = usize::try_from(row).ok().and_then(|row| seen.get_mut(row));
@@ -195,7 +197,7 @@ impl Node {
         if self.form == Form::Fixed || rows.iter().copied().eq(0..len) {
             return Ok(self);
         }
-        let mut own = bijective_shuffle_engine::check::try_with_capacity(rows.len())?;
+        let mut own = try_with_capacity(rows.len())?;
         own.extend_from_slice(rows);
         let (parts, depth) = (self.parts, self.depth + 1);
         let (is_signed, has_identity) = (self.is_signed, self.has_identity);

@@ -1,6 +1,6 @@
 //! The arrangement of a rank: all arrangements are numbered, from the identity on.
 
-use bijective_shuffle_engine::check::try_with_capacity;
+use bijective_shuffle_engine::check::{try_with_capacity, try_with_capacity_u64};
 
 use super::arrangement::Arrangement;
 use super::count::{self, binomial, factorial, restricted};
@@ -108,7 +108,8 @@ fn write(node: &Node, mut rank: u64, out: &mut PartPlaces<'_>) -> Result<(), Err
             }
         }
         Form::OnRows(rows, inner) => {
-            let (mut order, mut signs) = (room(len)?, try_with_capacity(out.signs.len())?);
+            let mut order = room(len)?;
+            let mut signs = try_with_capacity(out.signs.len())?;
             signs.resize(out.signs.len(), 1);
             write(inner, rank, &mut PartPlaces { order: &mut order, signs: &mut signs, base: 0 })?;
             for (&row, index) in rows.iter().zip(order) {
@@ -128,7 +129,7 @@ fn count(node: &Node) -> u64 {
 }
 
 fn room(len: u64) -> Result<Vec<u64>, Error> {
-    let mut room = bijective_shuffle_engine::check::try_with_capacity_u64(len)?;
+    let mut room = try_with_capacity_u64(len)?;
     room.resize(len as usize, 0);
     Ok(room)
 }

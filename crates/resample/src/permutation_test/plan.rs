@@ -54,8 +54,8 @@ impl<'a> DrawPlan<'a> {
         look(ArrangementBatch { len, orders: &order, signs: &signs })
     }
 
-    /// Writes a number for each arrangement from `first` on, on all threads, by a function that does
-    /// so for a batch.
+    /// Writes a number for each arrangement from `first` on, on all threads, by a function that
+    /// does so for a batch.
     pub(super) fn write(
         &self,
         first: u64,

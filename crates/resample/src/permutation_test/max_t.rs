@@ -34,8 +34,8 @@ const BATCH: usize = 512;
 /// arranged alike, which keeps their dependence on each other.
 ///
 /// The corrected p-values are those of the step-down maximum of Westfall and Young,
-/// *Resampling-based multiple testing*, 1993, algorithm 4.1: rejecting those below a level makes any
-/// false rejection with a probability of at most that level. By default the test looks at 9999
+/// *Resampling-based multiple testing*, 1993, algorithm 4.1: rejecting those below a level makes
+/// any false rejection with a probability of at most that level. By default the test looks at 9999
 /// arrangements of seed 0, and at absolute values; results are the same on any number of threads.
 /// It takes 8 bytes for each value of the table.
 ///
@@ -61,7 +61,7 @@ const BATCH: usize = 512;
 /// ```
 #[derive(Clone, Debug)]
 pub struct MaxT {
-    table: Table,
+    table: ResponseTable,
     /// For each place the factor of its row, or the places that are added up.
     sum: Sum,
     /// What turns a sum into a correlation, or into a difference.
@@ -75,7 +75,7 @@ pub struct MaxT {
 
 /// The values of a table, column after column, and how far each column's sums round.
 #[derive(Clone, Debug)]
-struct Table {
+struct ResponseTable {
     rows: usize,
     columns: Vec<f64>,
     spreads: Vec<f64>,
@@ -136,7 +136,7 @@ impl MaxT {
         columns: usize,
         first: usize,
     ) -> Result<Self, Error> {
-        let mut table = Table::new(values, columns)?;
+        let mut table = ResponseTable::new(values, columns)?;
         let (sum, n1, n2) = two_samples(table.rows, first)?;
         table.each(|column| {
             data::centre(column);
@@ -154,7 +154,7 @@ impl MaxT {
     /// [`Error::SmallSample`] also for fewer than three rows; otherwise as
     /// [`difference_of_means`](Self::difference_of_means).
     pub fn student_t(values: &[f64], columns: usize, first: usize) -> Result<Self, Error> {
-        let mut table = Table::new(values, columns)?;
+        let mut table = ResponseTable::new(values, columns)?;
         let (sum, n1, n2) = two_samples(table.rows, first)?;
         let freedom = table.freedom(2)?;
         table.each(|column| {
@@ -174,7 +174,7 @@ impl MaxT {
     /// [`Error::Constant`] for a constant covariate, [`Error::SmallSample`] for fewer than three
     /// rows; otherwise as [`difference_of_means`](Self::difference_of_means).
     pub fn correlation(values: &[f64], columns: usize, covariate: &[f64]) -> Result<Self, Error> {
-        let mut table = Table::new(values, columns)?;
+        let mut table = ResponseTable::new(values, columns)?;
         data::check_rows(table.rows, covariate.len())?;
         let freedom = table.freedom(2)?;
         let factors = data::standardised(covariate)?;
@@ -193,14 +193,14 @@ impl MaxT {
     /// [`Error::SmallSample`] for fewer than two rows; otherwise as
     /// [`difference_of_means`](Self::difference_of_means).
     pub fn one_sample_t(values: &[f64], columns: usize) -> Result<Self, Error> {
-        let mut table = Table::new(values, columns)?;
+        let mut table = ResponseTable::new(values, columns)?;
         let freedom = table.freedom(1)?;
         table.each(normalise);
         let factor = 1.0 / (table.rows as f64).sqrt();
         Ok(Self::of(table, Sum::Signs, factor, Some(freedom)))
     }
 
-    fn of(table: Table, sum: Sum, factor: f64, freedom: Option<f64>) -> Self {
+    fn of(table: ResponseTable, sum: Sum, factor: f64, freedom: Option<f64>) -> Self {
         let (seed, permutations) = (Seed::new(0), 9999);
         let alternative = Alternative::Absolute;
         Self { table, sum, factor, freedom, alternative, seed, permutations }
@@ -336,8 +336,8 @@ impl MaxT {
     }
 
     /// The columns in the order of their observed values, in tiles.
-    fn tiles(&self, plan: &DrawPlan<'_>) -> Result<Tiles<'_>, Error> {
-        let Table { rows, columns, spreads } = &self.table;
+    fn tiles(&self, plan: &DrawPlan<'_>) -> Result<ColumnTiles<'_>, Error> {
+        let ResponseTable { rows, columns, spreads } = &self.table;
         let rows = *rows;
         let mut observed = try_with_capacity(spreads.len())?;
         plan.identity(|batch| {
@@ -384,7 +384,7 @@ impl MaxT {
                 row[position % TILE] = value;
             }
         }
-        Ok(Tiles { test: self, order, skipped, limits, values, observed })
+        Ok(ColumnTiles { test: self, order, skipped, limits, values, observed })
     }
 }
 
@@ -404,8 +404,8 @@ fn sign_of(sum: &Sum) -> f64 {
     if matches!(sum, Sum::Places(1.., _)) { -1.0 } else { 1.0 }
 }
 
-/// Divides a column by the root of its sum of squares. It returns 1, to which correlations round, or
-/// 0 for a column of zeros.
+/// Divides a column by the root of its sum of squares. It returns 1, to which correlations round,
+/// or 0 for a column of zeros.
 fn normalise(column: &mut [f64]) -> f64 {
     data::scale(column);
     let norm = sum(column, |x| x * x).sqrt();
@@ -416,7 +416,7 @@ fn normalise(column: &mut [f64]) -> f64 {
     1.0
 }
 
-impl Table {
+impl ResponseTable {
     /// The transposed table.
     fn new(values: &[f64], columns: usize) -> Result<Self, Error> {
         let rows = values.len().checked_div(columns).unwrap_or(0);
@@ -456,7 +456,7 @@ impl Table {
 }
 
 /// The columns in the order of their observed values, in tiles of rows.
-struct Tiles<'a> {
+struct ColumnTiles<'a> {
     test: &'a MaxT,
     /// The columns, the least extreme first.
     order: Vec<usize>,
@@ -469,18 +469,18 @@ struct Tiles<'a> {
 }
 
 /// For each position, how many values and how many maxima were as extreme.
-type Counts = Vec<[u64; 2]>;
+type ColumnCounts = Vec<[u64; 2]>;
 
-impl Tiles<'_> {
+impl ColumnTiles<'_> {
     /// The counts of some arrangements, as several lists that are to be added up.
-    fn count(&self, plan: &DrawPlan<'_>, first: u64, end: u64) -> Result<Vec<Counts>, Error> {
+    fn count(&self, plan: &DrawPlan<'_>, first: u64, end: u64) -> Result<Vec<ColumnCounts>, Error> {
         let kept = Mutex::new(Vec::new());
         let lock = || kept.lock().unwrap_or_else(PoisonError::into_inner);
         let batches = (end - first).div_ceil(BATCH as u64);
         (0..batches).into_par_iter().try_for_each(|batch| {
             let first = first + batch * BATCH as u64;
             let rows = (end - first).min(BATCH as u64) as usize;
-            let mut counts: Counts = lock().pop().unwrap_or_default();
+            let mut counts: ColumnCounts = lock().pop().unwrap_or_default();
             resize(&mut counts, self.limits.len())?;
             plan.show(first, rows, |batch| {
                 SimdLevel::current().run(CountTiles { tiles: self, batch, counts: &mut counts })
@@ -493,7 +493,7 @@ impl Tiles<'_> {
 }
 
 struct CountTiles<'a> {
-    tiles: &'a Tiles<'a>,
+    tiles: &'a ColumnTiles<'a>,
     batch: ArrangementBatch<'a>,
     counts: &'a mut [[u64; 2]],
 }

@@ -38,8 +38,8 @@ impl TestResult {
 
     /// The interval that covers the p-value of all arrangements with a probability of at least
     /// `level`, by the method of Clopper and Pearson (*The use of confidence or fiducial limits
-    /// illustrated in the case of the binomial*, Biometrika 26, 1934), or the one for a fixed number
-    /// of extreme values after [`EarlyStop::Exceedances`](crate::EarlyStop::Exceedances).
+    /// illustrated in the case of the binomial*, Biometrika 26, 1934), or the one for a fixed
+    /// number of extreme values after [`EarlyStop::Exceedances`](crate::EarlyStop::Exceedances).
     ///
     /// It is a point if all arrangements were enumerated. The limits of a two-sided p-value are
     /// those of the smaller tail, doubled. After a decision by
@@ -76,7 +76,8 @@ impl TestResult {
         if self.alternative == Alternative::TwoSided { 2.0 * error } else { error }
     }
 
-    /// The number of values as extreme as the observed one: for two sides, that of the smaller tail.
+    /// The number of values as extreme as the observed one: for two sides, that of the smaller
+    /// tail.
     pub fn extreme(&self) -> u64 {
         self.extreme
     }

@@ -145,9 +145,9 @@ impl<'a> PermutationTest<'a> {
     ///
     /// # Errors
     ///
-    /// As [`run`](Self::run), and [`Error::Tally`] if the tally has more arrangements than the test,
-    /// or lacks their values. After an error the tally is as it was when it was last asked whether
-    /// to go on.
+    /// As [`run`](Self::run), and [`Error::Tally`] if the tally has more arrangements than the
+    /// test, or lacks their values. After an error the tally is as it was when it was last asked
+    /// whether to go on.
     ///
     /// # Examples
     ///
@@ -334,8 +334,8 @@ impl Rule {
 
 /// How far a test has come: how many arrangements it has seen, and how many of them were extreme.
 ///
-/// It is a few numbers, which `Display` writes and `FromStr` reads, without the values of a test that
-/// keeps them.
+/// It is a few numbers, which `Display` writes and `FromStr` reads, without the values of a test
+/// that keeps them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
     seen: u64,

@@ -143,10 +143,11 @@ impl Permanova {
     ///
     /// # Errors
     ///
-    /// [`Error::NotSquare`], [`Error::NotDistances`] unless the matrix is symmetric and its diagonal
-    /// 0, [`Error::NotFinite`] for a distance that is NaN or infinite, [`Error::GroupSizes`],
-    /// [`Error::SmallSample`] unless there are more rows than groups, [`Error::Constant`] if all
-    /// distances are 0, and [`Error::Shuffle`] if there is too little memory.
+    /// [`Error::NotSquare`], [`Error::NotDistances`] unless the matrix is symmetric and its
+    /// diagonal 0, [`Error::NotFinite`] for a distance that is NaN or infinite,
+    /// [`Error::GroupSizes`], [`Error::SmallSample`] unless there are more rows than groups,
+    /// [`Error::Constant`] if all distances are 0, and [`Error::Shuffle`] if there is too little
+    /// memory.
     ///
     /// # Examples
     ///

@@ -58,8 +58,8 @@ impl TwoSamples {
     }
 
     /// The median of sample 1 less that of sample 2; otherwise as
-    /// [`difference_of_means`](Self::difference_of_means). The median of an even number of values is
-    /// the mean of the two in the middle.
+    /// [`difference_of_means`](Self::difference_of_means). The median of an even number of values
+    /// is the mean of the two in the middle.
     ///
     /// # Errors
     ///
@@ -87,8 +87,8 @@ impl TwoSamples {
     ///
     /// # Errors
     ///
-    /// [`Error::SmallSample`] unless each sample has two rows, [`Error::Constant`] if all are equal,
-    /// and as [`difference_of_means`](Self::difference_of_means).
+    /// [`Error::SmallSample`] unless each sample has two rows, [`Error::Constant`] if all are
+    /// equal, and as [`difference_of_means`](Self::difference_of_means).
     pub fn welch_t(values: &[f64], first: usize) -> Result<Self, Error> {
         Self::new(values, first, Comparison::Welch, 2)
     }
@@ -275,8 +275,8 @@ impl OneSampleMean {
     ///
     /// # Errors
     ///
-    /// [`Error::NotFinite`] if a value is NaN or infinite, [`Error::SmallSample`] if there are none,
-    /// and [`Error::Shuffle`] if there is too little memory.
+    /// [`Error::NotFinite`] if a value is NaN or infinite, [`Error::SmallSample`] if there are
+    /// none, and [`Error::Shuffle`] if there is too little memory.
     pub fn new(values: &[f64]) -> Result<Self, Error> {
         data::check_finite(values)?;
         if values.is_empty() {
@@ -330,8 +330,8 @@ impl Correlation {
     ///
     /// # Errors
     ///
-    /// [`Error::RowCount`] if they have different lengths, [`Error::SmallSample`] for fewer than two
-    /// rows, [`Error::Constant`] if one is constant, [`Error::NotFinite`] if a value is NaN or
+    /// [`Error::RowCount`] if they have different lengths, [`Error::SmallSample`] for fewer than
+    /// two rows, [`Error::Constant`] if one is constant, [`Error::NotFinite`] if a value is NaN or
     /// infinite, and [`Error::Shuffle`] if there is too little memory.
     pub fn new(arranged: &[f64], fixed: &[f64]) -> Result<Self, Error> {
         data::check_rows(arranged.len(), fixed.len())?;
