@@ -8,7 +8,7 @@ use super::{Outcome, Test, check_len, check_sample};
 
 /// What an [`Mmd`] compares the samples with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Design {
+enum MmdDesign {
     /// Each other, in pairs: the first with the second, the third with the fourth, and so on.
     Pairs,
     /// The identity.
@@ -71,7 +71,7 @@ enum Design {
 #[derive(Clone, Debug)]
 pub struct Mmd {
     kernel: Mallows,
-    design: Design,
+    design: MmdDesign,
     pairs: DiscordantPairs,
     /// The sample that waits for the second of its pair; empty if none does.
     waiting: Vec<u32>,
@@ -87,7 +87,7 @@ impl Mmd {
     ///
     /// If `len` is below 2 or above `2^32`.
     pub fn pairs(len: usize) -> Self {
-        Self::new(Design::Pairs, Mallows::new(len, Mallows::LAMBDA))
+        Self::new(MmdDesign::Pairs, Mallows::new(len, Mallows::LAMBDA))
     }
 
     /// A test of samples of `len` items against the identity, with the paper's `lambda` of 5.
@@ -96,10 +96,10 @@ impl Mmd {
     ///
     /// If `len` is below 2 or above `2^32`.
     pub fn identity(len: usize) -> Self {
-        Self::new(Design::Identity, Mallows::new(len, Mallows::LAMBDA))
+        Self::new(MmdDesign::Identity, Mallows::new(len, Mallows::LAMBDA))
     }
 
-    fn new(design: Design, kernel: Mallows) -> Self {
+    fn new(design: MmdDesign, kernel: Mallows) -> Self {
         check_len(kernel.len());
         let pairs = DiscordantPairs::new();
         Self { kernel, design, pairs, waiting: Vec::new(), sum: 0.0, values: 0 }
@@ -108,8 +108,8 @@ impl Mmd {
     /// The number of samples in the statistic: all but one that waits for the second of its pair.
     const fn samples(&self) -> u64 {
         match self.design {
-            Design::Pairs => 2 * self.values,
-            Design::Identity => self.values,
+            MmdDesign::Pairs => 2 * self.values,
+            MmdDesign::Identity => self.values,
         }
     }
 
@@ -200,8 +200,8 @@ impl Test for Mmd {
     fn record(&mut self, permutation: &[u32]) {
         check_sample(permutation, self.kernel.len());
         match self.design {
-            Design::Pairs => self.take_in_pairs(permutation),
-            Design::Identity => {
+            MmdDesign::Pairs => self.take_in_pairs(permutation),
+            MmdDesign::Identity => {
                 let discordant = self.pairs.inversions(permutation);
                 self.take(discordant);
             }

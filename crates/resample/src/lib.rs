@@ -1,0 +1,17 @@
+//! Permutation tests with exact designs, bootstrap, and subsampling for private training.
+//!
+//! One law holds for all: row `k` of a seed is a function of the seed and `k`, and of nothing else.
+//! So a result is the same on any number of threads, on any machine, and after a run that was
+//! stopped and resumed.
+
+mod design;
+mod error;
+mod permutation_test;
+
+pub use design::{All, Arrangement, Design, Distinct};
+pub use error::Error;
+pub use permutation_test::{
+    Alternative, Anosim, ArrangementBatch, ColumnResult, ColumnTally, Correlation, EarlyStop,
+    FnStatistic, GroupsF, Mantel, MaxT, OneSampleMean, Permanova, PermutationTest, Statistic,
+    Tally, TestResult, TwoSamples,
+};
