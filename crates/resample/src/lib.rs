@@ -3,3 +3,14 @@
 //! One law holds for all: row `k` of a seed is a function of the seed and `k`, and of nothing else.
 //! So a result is the same on any number of threads, on any machine, and after a run that was
 //! stopped and resumed.
+
+mod bootstrap;
+mod error;
+mod subsample;
+
+pub use bootstrap::{
+    Bootstrap, RowStatistic, SeriesBlocks, basic_interval, bca_interval, percentile_interval,
+    standard_error,
+};
+pub use error::Error;
+pub use subsample::{FixedSizeSample, PoissonSample};

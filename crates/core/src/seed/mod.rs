@@ -60,7 +60,7 @@ use crate::base::simd::{SimdKernel, SimdLevel};
 /// | --- | --- |
 /// | key | the 64-bit seed, low word first |
 /// | counter word 0 | `j` |
-/// | counter word 1 | the domain: its width in bits; `2^31` plus its size, where that counts; `2^30` for the seed of a [`BlockShuffle`](crate::bijection::BlockShuffle); `2^29` plus its number for a generator; `2^28` plus its number for a loader |
+/// | counter word 1 | the domain: its width in bits; `2^31` plus its size, where that counts; `2^30` for the seed of a [`BlockShuffle`](crate::bijection::BlockShuffle); `2^29` plus its number for a generator; `2^28` plus its number for a loader; `2^27` plus its number for a resampler |
 /// | counter words 2 and 3 | the epoch, low word first |
 ///
 /// A 64-bit word is two of these, the low one first. Seed and epoch are separate inputs, so they
@@ -255,6 +255,10 @@ pub enum KeyDomain {
     /// number there, which is below 2^28.
     #[doc(hidden)]
     Loader(u32),
+    /// The seed from which something of the package `bijective-shuffle-resample` draws, given by
+    /// its number there, which is below 2^27.
+    #[doc(hidden)]
+    Resample(u32),
 }
 
 impl KeyDomain {
@@ -265,6 +269,7 @@ impl KeyDomain {
         const EXACT: u32 = 1 << 31;
         const GENERATOR: u32 = 1 << 29;
         const LOADER: u32 = 1 << 28;
+        const RESAMPLE: u32 = 1 << 27;
         match self {
             Self::Bits(bits) => {
                 // Larger numbers are the words of the other domains.
@@ -276,6 +281,7 @@ impl KeyDomain {
             Self::Blocks => 1 << 30,
             Self::Generator(number) => number & (GENERATOR - 1) | GENERATOR,
             Self::Loader(number) => number & (LOADER - 1) | LOADER,
+            Self::Resample(number) => number & (RESAMPLE - 1) | RESAMPLE,
         }
     }
 }
@@ -540,5 +546,7 @@ mod tests {
         assert_ne!(word(KeyDomain::Loader(0)), word(KeyDomain::Loader(1)));
         assert_ne!(word(KeyDomain::Loader(7)), word(KeyDomain::Generator(7)));
         assert_ne!(word(KeyDomain::Loader(7)), word(KeyDomain::Bits(7)));
+        assert_ne!(word(KeyDomain::Resample(7)), word(KeyDomain::Loader(7)));
+        assert_ne!(word(KeyDomain::Resample(7)), word(KeyDomain::Bits(7)));
     }
 }
