@@ -26,7 +26,7 @@ pub enum Error {
     },
     /// A number of draws was given for a plan that has a number of its own.
     OwnDraws,
-    /// A row has more than 2^32 - 1 draws, so that a count might not fit 32 bits.
+    /// A row has 2^31 draws or more, or might have.
     TooManyDraws {
         /// The number of draws.
         draws: usize,
@@ -90,8 +90,8 @@ impl fmt::Display for Error {
             ),
             Self::TooManyDraws { draws } => write!(
                 f,
-                "{draws} draws for one row are too many, because counts have 32 bits: draw at most \
-                 2^32 - 1"
+                "{draws} draws for one row are too many, because counts are below 2^31: draw fewer, or \
+                 from smaller clusters"
             ),
             Self::RowCount { first, end } => write!(
                 f,

@@ -144,25 +144,6 @@ fn values_do_not_depend_on_threads_nor_on_how_rows_are_asked_for() {
 }
 
 #[test]
-fn values_do_not_depend_on_vector_instructions() {
-    // The bits that a row has with any of them; another process checks the others (`.ci/run`).
-    let (x, y) = (numbers(1003, 1), numbers(1003, 2));
-    let all = [
-        &RowStatistic::mean(&x),
-        &RowStatistic::weighted_mean(&x, &y).unwrap(),
-        &RowStatistic::median(&x).unwrap(),
-        &RowStatistic::correlation(&x, &y).unwrap(),
-    ];
-    let bootstrap = Bootstrap::new(1003, 42).unwrap();
-    let mut bits = bootstrap.statistics(0..1, &all).unwrap();
-    bits.extend(bootstrap.bayesian_statistics(0..1, &all).unwrap());
-    let bits: Vec<_> = bits.into_iter().map(f64::to_bits).collect();
-    assert_eq!(bits, BITS, "{bits:#x?}");
-}
-
-const BITS: [u64; 8] = [0; 8];
-
-#[test]
 fn each_item_is_as_likely_as_the_plan_says() {
     const ROWS: u64 = 20_000;
     let items = 7;
@@ -272,9 +253,10 @@ fn bad_input_is_refused() {
     let new = || Bootstrap::new(5, 1).unwrap();
     let count = |given| Err(Error::ItemCount { items: 5, given });
     assert_eq!(Bootstrap::new(0, 1).map(drop), Err(Error::NoItems));
-    let draws = 1 << 31;
-    assert_eq!(Bootstrap::new(draws, 1).map(drop), Err(Error::TooManyDraws { draws }));
-    assert_eq!(new().with_draws(draws).map(drop), Err(Error::TooManyDraws { draws }));
+    let (draws, mut row) = (1 << 31, vec![1]);
+    let many = new().with_draws(draws).unwrap();
+    assert_eq!(many.indexes(0, &mut row), Err(Error::TooManyDraws { draws }));
+    assert_eq!(many.counts(0, &mut [0; 5]), Err(Error::TooManyDraws { draws }));
     assert_eq!(new().strata(&[1, 2]).map(drop), count(2));
     assert_eq!(new().clusters(&[1; 6]).map(drop), count(6));
     assert_eq!(new().strata(&[1; 5]).unwrap().with_draws(3).map(drop), Err(Error::OwnDraws));

@@ -97,32 +97,25 @@ impl Bootstrap {
     ///
     /// # Errors
     ///
-    /// [`Error::NoItems`] if there are none, and [`Error::TooManyDraws`] if they are 2^31 or more.
+    /// [`Error::NoItems`] if there are none.
     pub fn new(items: usize, seed: impl Into<Seed>) -> Result<Self, Error> {
         if items == 0 {
             return Err(Error::NoItems);
         }
-        Self { items, seed: seed.into(), plan: Plan::Items { draws: items } }.checked()
-    }
-
-    fn checked(self) -> Result<Self, Error> {
-        match self.plan.draws() {
-            Some(draws) if draws >= MOST_DRAWS => Err(Error::TooManyDraws { draws }),
-            _ => Ok(self),
-        }
+        Ok(Self { items, seed: seed.into(), plan: Plan::Items { draws: items } })
     }
 
     /// Rows of another number of draws than there are items: the `m` out of `n` bootstrap.
     ///
     /// # Errors
     ///
-    /// [`Error::OwnDraws`] with strata or clusters, and [`Error::TooManyDraws`] for 2^31 or more.
+    /// [`Error::OwnDraws`] with strata or clusters.
     pub fn with_draws(mut self, count: usize) -> Result<Self, Error> {
         match &mut self.plan {
             Plan::Items { draws } | Plan::Series { draws, .. } => *draws = count,
             Plan::Strata(_) | Plan::Clusters(_) => return Err(Error::OwnDraws),
         }
-        self.checked()
+        Ok(self)
     }
 
     /// Rows that draw within strata: place `j` of a row holds an item that has the label of item
@@ -207,19 +200,15 @@ impl Bootstrap {
     ///
     /// # Errors
     ///
-    /// [`Error::Shuffle`] if there is too little memory, and with clusters [`Error::TooManyDraws`]
-    /// if a row could have 2^31 items.
+    /// [`Error::Shuffle`] if there is too little memory, and [`Error::TooManyDraws`] if a row has
+    /// 2^31 items, or with clusters could have.
     pub fn indexes(&self, row: u64, out: &mut Vec<usize>) -> Result<(), Error> {
         self.indexes_by(self.keys(), row, out)
     }
 
     fn indexes_by(&self, keys: Keys, row: u64, out: &mut Vec<usize>) -> Result<(), Error> {
         out.clear();
-        let most = self.plan.most_draws();
-        if most >= MOST_DRAWS {
-            return Err(Error::TooManyDraws { draws: most });
-        }
-        check::try_reserve(out, most)?;
+        check::try_reserve(out, self.most_draws()?)?;
         self.plan.visit(keys.draws, row, self.items, |item| out.push(item));
         Ok(())
     }
@@ -228,8 +217,8 @@ impl Bootstrap {
     ///
     /// # Errors
     ///
-    /// [`Error::ItemCount`] if there is not one place for each item, and with clusters
-    /// [`Error::TooManyDraws`] if a row could have 2^31 items.
+    /// [`Error::ItemCount`] if there is not one place for each item, and [`Error::TooManyDraws`] if
+    /// a row has 2^31 items, or with clusters could have.
     ///
     /// # Examples
     ///
@@ -247,10 +236,7 @@ impl Bootstrap {
     }
 
     fn counts_by(&self, keys: Keys, row: u64, out: &mut [u32]) -> Result<(), Error> {
-        let most = self.plan.most_draws();
-        if most >= MOST_DRAWS {
-            return Err(Error::TooManyDraws { draws: most });
-        }
+        self.most_draws()?;
         out.fill(0);
         self.plan.visit(keys.draws, row, self.items, |item| out[item] += 1);
         Ok(())
@@ -407,6 +393,12 @@ impl Bootstrap {
             |memory, (number, out)| each(rows.start + number as u64, memory, out),
         )?;
         Ok(values)
+    }
+
+    /// The largest number of draws that a row can have.
+    fn most_draws(&self) -> Result<usize, Error> {
+        let draws = self.plan.most_draws();
+        if draws < MOST_DRAWS { Ok(draws) } else { Err(Error::TooManyDraws { draws }) }
     }
 
     fn keys(&self) -> Keys {

@@ -23,6 +23,7 @@ pub struct RowStatistic<'a>(Kind<'a>);
 enum Kind<'a> {
     Mean(&'a [f64]),
     WeightedMean { products: Vec<f64>, weights: &'a [f64] },
+    /// The values in order, NaN last, and the item of each.
     Quantile { sorted: Vec<f64>, items: Vec<usize>, q: f64 },
     /// Less their means.
     Correlation { x: Vec<f64>, y: Vec<f64> },
@@ -111,6 +112,7 @@ impl<'a> RowStatistic<'a> {
     /// The statistic of the data themselves: each item once.
     pub fn observed(&self) -> f64 {
         match &self.0 {
+            Kind::Quantile { sorted, .. } if nans(sorted) > 0 => f64::NAN,
             Kind::Quantile { sorted, q, .. } => quantile_of(sorted.len(), *q, |place| sorted[place]),
             _ => self.of(Once(self.items())),
         }
@@ -137,8 +139,8 @@ impl<'a> RowStatistic<'a> {
             sorted[next]
         };
         let value = quantile_of(total, *q, &mut at);
-        let is_nan = sorted.iter().zip(items).rev().take_while(|(value, _)| value.is_nan());
-        if is_nan.into_iter().any(|(_, &item)| counts[item] > 0) { f64::NAN } else { value }
+        let mut last = items.iter().rev().take(nans(sorted));
+        if last.any(|&item| counts[item] > 0) { f64::NAN } else { value }
     }
 
     /// The statistic of items with weights.
@@ -186,12 +188,13 @@ impl<'a> RowStatistic<'a> {
                 values.extend(pairs.map(|(product, own)| (all - product) / (weight - own)));
             }
             Kind::Quantile { sorted, items, q } => {
-                values.resize(len, 0.0);
+                values.resize(len, f64::NAN);
+                let nans = nans(sorted);
                 for (left_out, &item) in items.iter().enumerate() {
-                    let at = |place: usize| sorted[place + usize::from(place >= left_out)];
-                    let last = len - 1 - usize::from(left_out == len - 1);
-                    let is_nan = sorted[last.min(len - 1)].is_nan();
-                    values[item] = if is_nan { f64::NAN } else { quantile_of(len - 1, *q, at) };
+                    if nans == usize::from(sorted[left_out].is_nan()) {
+                        let at = |place: usize| sorted[place + usize::from(place >= left_out)];
+                        values[item] = quantile_of(len - 1, *q, at);
+                    }
                 }
             }
             Kind::Correlation { x, y } => {
@@ -228,6 +231,11 @@ fn check_count(values: &[f64], others: &[f64]) -> Result<(), Error> {
     } else {
         Err(Error::ItemCount { items: values.len(), given: others.len() })
     }
+}
+
+/// How many of some values in order are NaN.
+fn nans(sorted: &[f64]) -> usize {
+    sorted.iter().rev().take_while(|value| value.is_nan()).count()
 }
 
 /// The quantile of some values in order, of which the closure is asked for one or two, the smaller
