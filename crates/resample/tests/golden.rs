@@ -98,7 +98,7 @@ fn statistics_have_the_golden_bits() {
 #[test]
 fn poisson_batches_are_the_golden_ones() {
     for entry in entries("batches") {
-        let q = entry["q"].as_f64().unwrap();
+        let q = entry["q"].as_str().unwrap().parse().unwrap();
         let sample = PoissonSample::new(number(&entry["n"]), q, seed(&entry)).unwrap();
         let mut batch = Vec::new();
         sample.batch(number(&entry["step"]), &mut batch).unwrap();

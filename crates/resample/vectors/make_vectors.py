@@ -108,7 +108,8 @@ def correlation(c, x, y):
     products = [(cx, x), (cy, y), (cx, y)]
     xx, yy, xy = (total([a * b for a, b in zip(*pair)]) for pair in products)
     w, sx, sy = total(c), total(cx), total(cy)
-    return (xy - sx * sy / w) / (math.sqrt(xx - sx * sx / w) * math.sqrt(yy - sy * sy / w))
+    value = (xy - sx * sy / w) / (math.sqrt(xx - sx * sx / w) * math.sqrt(yy - sy * sy / w))
+    return min(max(value, -1.0), 1.0)
 
 
 def values(n, seed, epoch, row_number):
@@ -184,7 +185,7 @@ def main():
             for seed, r in zip(seeds, (1, 5, 2**40))
         ],
         "batches": [
-            {"n": hex(n), "q": q, "seed": seed_text(*seed), "step": hex(step), "count": len(items),
+            {"n": hex(n), "q": repr(q), "seed": seed_text(*seed), "step": hex(step), "count": len(items),
              "head": [hex(item) for item in items[:5]], "digest": hex(fnv1a64(items))}
             for n, q in ((100, 0.25), (100, 0.75), (9, 1e-3), (10**8, 1e-5), (10**5, 0.03), (5000, 0.9), (2**64 - 1, 1e-17))
             for seed, step in zip(seeds, (0, 999, 2**64 - 1))
