@@ -17,7 +17,7 @@ import re
 import subprocess
 import sys
 
-PACKAGES = r"(src|python/src|js/(wasm|webgpu)/src|crates/(core|engine|affine|rng|stats|loaders|mpi|wgpu|wgsl|bindings|c|cli)/src)/"
+PACKAGES = r"(src|python/src|js/(wasm|webgpu)/src|crates/(core|engine|affine|rng|stats|loaders|resample|mpi|wgpu|wgsl|bindings|c|cli)/src)/"
 TESTS = r"(^|/)(tests?|\w+_tests|\w*model|fake|emulation)(\.rs|/)"
 SIZED = re.compile(
     r"vec!\[[^;\]]*;\s*(?!\d+\])|(?<!try_)with_capacity\(|\.reserve(?:_exact)?\((?!&|plan\))"

@@ -57,8 +57,8 @@ impl BootstrapRows {
         series: Option<(String, u64)>,
     ) -> PyResult<Self> {
         let seed = seed::read(seed, epoch)?;
-        let [strata, clusters] = [strata, clusters]
-            .map(|labels| labels.map(|labels| numbers_of(&labels)).transpose());
+        let [strata, clusters] =
+            [strata, clusters].map(|labels| labels.map(|labels| numbers_of(&labels)).transpose());
         let (strata, clusters) = (strata?, clusters?);
         let mut largest = None;
         if let Some(clusters) = &clusters {
@@ -368,8 +368,8 @@ impl PoissonBatches {
         #[pyo3(from_py_with = argument::ranks)] ranks: u64,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let mut items = Vec::new();
-        self.inner.share(step, rank, ranks, &mut items).map_err(refused)?;
-        Ok(PyArray1::from_vec(py, signed(items)))
+        let drawn = self.inner.share(step, rank, ranks, &mut items).and_then(|()| signed(&items));
+        Ok(PyArray1::from_vec(py, drawn.map_err(refused)?))
     }
 }
 
@@ -401,8 +401,8 @@ impl FixedSizeBatches {
         #[pyo3(from_py_with = argument::ranks)] ranks: u64,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let mut items = Vec::new();
-        self.inner.share(step, rank, ranks, &mut items).map_err(refused)?;
-        Ok(PyArray1::from_vec(py, signed(items)))
+        let drawn = self.inner.share(step, rank, ranks, &mut items).and_then(|()| signed(&items));
+        Ok(PyArray1::from_vec(py, drawn.map_err(refused)?))
     }
 }
 
@@ -411,7 +411,8 @@ fn check_items(n: u64) -> Result<u64, Error> {
     if n > 1 << 63 { Err(Error::BatchTooLarge) } else { Ok(n) }
 }
 
-fn signed(items: Vec<u64>) -> Vec<i64> {
-    // In place: both types have one layout.
-    items.into_iter().map(|item| item as i64).collect()
+fn signed(items: &[u64]) -> Result<Vec<i64>, Error> {
+    let mut out = try_with_capacity(items.len())?;
+    out.extend(items.iter().map(|&item| item as i64));
+    Ok(out)
 }

@@ -111,9 +111,9 @@ impl fmt::Display for Error {
                  side of the observed one, or because the statistic never changes when an item is \
                  left out: use the percentile interval, or another statistic",
             ),
-            Self::BatchTooLarge => f.write_str(
-                "a batch of 2^48 items or more is too large: use a smaller probability",
-            ),
+            Self::BatchTooLarge => {
+                f.write_str("a batch of 2^48 items or more is too large: use a smaller probability")
+            }
             Self::SampleTooLarge { size, items } => write!(
                 f,
                 "{size} items cannot be chosen from {items} without repetition: use smaller batches"

@@ -1,8 +1,7 @@
 //! Laws of the bootstrap: rows, statistics, and what does not change them.
 
 use bijective_shuffle_resample::{
-    Bootstrap, Error, RowStatistic, SeriesBlocks, bca_interval, percentile_interval,
-    standard_error,
+    Bootstrap, Error, RowStatistic, SeriesBlocks, bca_interval, percentile_interval, standard_error,
 };
 use proptest::prelude::*;
 
@@ -126,7 +125,8 @@ fn values_do_not_depend_on_threads_nor_on_how_rows_are_asked_for() {
         let values = |threads: usize, rows: std::ops::Range<u64>| -> Vec<u64> {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let values = pool.install(|| {
-                let mut values = bootstrap.statistics(rows.clone(), &[&mean, &correlation]).unwrap();
+                let mut values =
+                    bootstrap.statistics(rows.clone(), &[&mean, &correlation]).unwrap();
                 values.extend(bootstrap.bayesian_statistics(rows.clone(), &[&mean]).unwrap());
                 let first = |row: &[usize]| x[row[0]] + x[row[row.len() - 1]];
                 values.extend(bootstrap.distribution(rows, first).unwrap());

@@ -59,7 +59,7 @@ class BootstrapResult:
     confidence_interval: ConfidenceInterval
     bootstrap_distribution: NDArray[Any]
     standard_error: Any
-    seed: int | bytes = field(repr=False)
+    seed: Seed = field(repr=False)
 
 
 class Bootstrap:

@@ -22,8 +22,8 @@ pub fn percentile_interval(values: &[f64], tail: f64) -> Result<[f64; 2], Error>
     quantiles(values, [tail, 1.0 - tail])
 }
 
-/// The basic interval: that of the percentiles, reflected in the observed value (Davison and Hinkley,
-/// *Bootstrap methods and their application*, 1997, section 2.4; "reverse percentile").
+/// The basic interval: that of the percentiles, reflected in the observed value (Davison and
+/// Hinkley, *Bootstrap methods and their application*, 1997, section 2.4; "reverse percentile").
 ///
 /// # Errors
 ///
@@ -34,8 +34,8 @@ pub fn basic_interval(values: &[f64], observed: f64, tail: f64) -> Result<[f64; 
 }
 
 /// The bias-corrected and accelerated interval of Efron, *Better bootstrap confidence intervals*
-/// (1987): percentiles whose places are corrected by the share of the values below the observed one,
-/// and by the skewness of the jackknife.
+/// (1987): percentiles whose places are corrected by the share of the values below the observed
+/// one, and by the skewness of the jackknife.
 ///
 /// `jackknife` has the statistics without each of the items, as
 /// [`RowStatistic::leave_one_out`](crate::RowStatistic::leave_one_out) gives them; of several
@@ -88,16 +88,12 @@ pub fn standard_error(values: &[f64]) -> f64 {
 }
 
 fn check_tail(tail: f64) -> Result<(), Error> {
-    if 0.0 < tail && tail < 1.0 {
-        Ok(())
-    } else {
-        Err(Error::NotBetweenZeroAndOne { given: tail })
-    }
+    if 0.0 < tail && tail < 1.0 { Ok(()) } else { Err(Error::NotBetweenZeroAndOne { given: tail }) }
 }
 
-/// The acceleration, from the skewness of the jackknife: the sums of the samples' cubes, each divided
-/// by the cube of the sample's size, and of their squares likewise (Efron and Tibshirani, equation
-/// 14.15; for several samples Davison and Hinkley, equation 5.25).
+/// The acceleration, from the skewness of the jackknife: the sums of the samples' cubes, each
+/// divided by the cube of the sample's size, and of their squares likewise (Efron and Tibshirani,
+/// equation 14.15; for several samples Davison and Hinkley, equation 5.25).
 fn acceleration(jackknife: &[&[f64]]) -> f64 {
     let (mut cubes, mut squares) = (0.0, 0.0);
     for values in jackknife {

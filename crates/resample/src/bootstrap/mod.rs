@@ -32,8 +32,8 @@ const MOST_DRAWS: usize = 1 << 31;
 ///
 /// Row `k` is a function of the seed and `k`, so it can be computed alone, and a run that asks for
 /// more rows goes on where another one stopped. A row comes as indexes, or as the number of times
-/// that each item was drawn, for statistics that take weights. The latter need one pass over the data
-/// in order, and no copy.
+/// that each item was drawn, for statistics that take weights. The latter need one pass over the
+/// data in order, and no copy.
 ///
 /// | rows | by | source |
 /// | --- | --- | --- |
@@ -47,10 +47,10 @@ const MOST_DRAWS: usize = 1 << 31;
 /// # The same values everywhere
 ///
 /// Draws are integers, made of Philox's words as `crates/resample/vectors/README.md` in the
-/// repository says, and each has exactly the same probability for each word that Philox gives. A row
-/// is one thread's, from its first draw to its statistic, and sums are added up in an order that
-/// depends on their length alone. So values have the same bits on any number of threads, and on every
-/// machine whose `f64` is rounded as IEEE 754 requires (not on 32-bit x86 without SSE2).
+/// repository says, and each has exactly the same probability for each word that Philox gives. A
+/// row is one thread's, from its first draw to its statistic, and sums are added up in an order
+/// that depends on their length alone. So values have the same bits on any number of threads, and
+/// on every machine whose `f64` is rounded as IEEE 754 requires (not on 32-bit x86 without SSE2).
 ///
 /// # Examples
 ///
@@ -123,8 +123,8 @@ impl Bootstrap {
     ///
     /// # Errors
     ///
-    /// [`Error::ItemCount`] if there is not one label for each item, and [`Error::Shuffle`] if there
-    /// is too little memory.
+    /// [`Error::ItemCount`] if there is not one label for each item, and [`Error::Shuffle`] if
+    /// there is too little memory.
     ///
     /// # Examples
     ///
@@ -178,8 +178,8 @@ impl Bootstrap {
 
     /// The item at a place of a row, computed alone; `None` beyond the end of the row.
     ///
-    /// It takes constant time, or in a stationary series as many steps as the block has items before
-    /// the place, and with clusters as many as there are clusters before it.
+    /// It takes constant time, or in a stationary series as many steps as the block has items
+    /// before the place, and with clusters as many as there are clusters before it.
     ///
     /// # Examples
     ///
@@ -242,12 +242,12 @@ impl Bootstrap {
         Ok(())
     }
 
-    /// Writes the weights of a row of the Bayesian bootstrap: they are uniform over all weights from
-    /// 0 on whose sum is 1, by exponential numbers that are divided by their sum.
+    /// Writes the weights of a row of the Bayesian bootstrap: they are uniform over all weights
+    /// from 0 on whose sum is 1, by exponential numbers that are divided by their sum.
     ///
     /// The exponential numbers are those of
-    /// [`Fill::fill_exponential_f64`](bijective_shuffle::rng::Fill::fill_exponential_f64), which use
-    /// no library's logarithm, so weights have the same bits everywhere. They do not depend on
+    /// [`Fill::fill_exponential_f64`](bijective_shuffle::rng::Fill::fill_exponential_f64), which
+    /// use no library's logarithm, so weights have the same bits everywhere. They do not depend on
     /// strata, clusters or blocks.
     ///
     /// # Errors
@@ -408,7 +408,11 @@ impl Bootstrap {
     }
 
     fn check_count(&self, given: usize) -> Result<(), Error> {
-        if given == self.items { Ok(()) } else { Err(Error::ItemCount { items: self.items, given }) }
+        if given == self.items {
+            Ok(())
+        } else {
+            Err(Error::ItemCount { items: self.items, given })
+        }
     }
 }
 

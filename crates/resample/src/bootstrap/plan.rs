@@ -8,8 +8,8 @@ use bijective_shuffle_engine::check;
 use super::draws::Draws;
 use crate::Error;
 
-/// Blocks of a series, by which [`Bootstrap::series`](crate::Bootstrap::series) draws rows. A row has
-/// as many items as the series, so the last block may be cut off.
+/// Blocks of a series, by which [`Bootstrap::series`](crate::Bootstrap::series) draws rows. A row
+/// has as many items as the series, so the last block may be cut off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SeriesBlocks {
     /// Blocks of this many items that do not pass the end of the series: the moving blocks of
@@ -202,8 +202,8 @@ fn starts_of(blocks: SeriesBlocks, items: usize) -> usize {
 }
 
 /// Calls a function with the items of a row of blocks. In the stationary bootstrap, draw `2 j` says
-/// whether place `j` begins a block, which it does if the draw is 0, and draw `2 j + 1` where in the
-/// series the block begins. Otherwise draw `b` says where block `b` begins.
+/// whether place `j` begins a block, which it does if the draw is 0, and draw `2 j + 1` where in
+/// the series the block begins. Otherwise draw `b` says where block `b` begins.
 fn visit_series(
     blocks: SeriesBlocks,
     count: usize,

@@ -22,11 +22,21 @@ pub struct RowStatistic<'a>(Kind<'a>);
 #[derive(Clone, Debug)]
 enum Kind<'a> {
     Mean(&'a [f64]),
-    WeightedMean { products: Vec<f64>, weights: &'a [f64] },
+    WeightedMean {
+        products: Vec<f64>,
+        weights: &'a [f64],
+    },
     /// The values in order, NaN last, and the item of each.
-    Quantile { sorted: Vec<f64>, items: Vec<usize>, q: f64 },
+    Quantile {
+        sorted: Vec<f64>,
+        items: Vec<usize>,
+        q: f64,
+    },
     /// Less their means.
-    Correlation { x: Vec<f64>, y: Vec<f64> },
+    Correlation {
+        x: Vec<f64>,
+        y: Vec<f64>,
+    },
 }
 
 impl<'a> RowStatistic<'a> {
@@ -43,7 +53,8 @@ impl<'a> RowStatistic<'a> {
     /// weight is negative, infinite or NaN, and [`Error::Shuffle`] if there is too little memory.
     pub fn weighted_mean(values: &'a [f64], weights: &'a [f64]) -> Result<Self, Error> {
         check_count(values, weights)?;
-        if let Some(index) = weights.iter().position(|&weight| !(0.0..f64::INFINITY).contains(&weight))
+        if let Some(index) =
+            weights.iter().position(|&weight| !(0.0..f64::INFINITY).contains(&weight))
         {
             return Err(Error::NotAWeight { index });
         }
@@ -61,9 +72,10 @@ impl<'a> RowStatistic<'a> {
         Self::quantile(values, 0.5)
     }
 
-    /// The quantile `q`, from 0 to 1. Between two values of a row it is interpolated: of `m` values,
-    /// it is at the place `q (m - 1)` among them in order, as `numpy.quantile` has it. By weights, it
-    /// is the smallest value that has, with all smaller ones, at least the part `q` of the weight.
+    /// The quantile `q`, from 0 to 1. Between two values of a row it is interpolated: of `m`
+    /// values, it is at the place `q (m - 1)` among them in order, as `numpy.quantile` has it. By
+    /// weights, it is the smallest value that has, with all smaller ones, at least the part `q` of
+    /// the weight.
     ///
     /// # Errors
     ///
@@ -86,8 +98,8 @@ impl<'a> RowStatistic<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::ItemCount`] if there are not as many of both, and [`Error::Shuffle`] if there is too
-    /// little memory.
+    /// [`Error::ItemCount`] if there are not as many of both, and [`Error::Shuffle`] if there is
+    /// too little memory.
     pub fn correlation(x: &[f64], y: &[f64]) -> Result<Self, Error> {
         check_count(x, y)?;
         let centred = |values: &[f64]| {
@@ -113,7 +125,9 @@ impl<'a> RowStatistic<'a> {
     pub fn observed(&self) -> f64 {
         match &self.0 {
             Kind::Quantile { sorted, .. } if nans(sorted) > 0 => f64::NAN,
-            Kind::Quantile { sorted, q, .. } => quantile_of(sorted.len(), *q, |place| sorted[place]),
+            Kind::Quantile { sorted, q, .. } => {
+                quantile_of(sorted.len(), *q, |place| sorted[place])
+            }
             _ => self.of(Once(self.items())),
         }
     }
@@ -168,8 +182,8 @@ impl<'a> RowStatistic<'a> {
     }
 
     /// The statistics of all items but one, for each item: the jackknife values that
-    /// [`bca_interval`](crate::bca_interval) takes. All together they take time in proportion to the
-    /// number of items.
+    /// [`bca_interval`](crate::bca_interval) takes. All together they take time in proportion to
+    /// the number of items.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
 //! Binomial numbers by inversion, from a table of whole numbers of 128 bits.
 //!
-//! The logarithms of different C libraries differ in their last bits, so no floating-point number is
-//! involved. With `n` items, a probability of `q / 2^128` and `p = 2^128 - q`, the weights of the
-//! counts are
+//! The logarithms of different C libraries differ in their last bits, so no floating-point number
+//! is involved. With `n` items, a probability of `q / 2^128` and `p = 2^128 - q`, the weights of
+//! the counts are
 //!
 //! ```text
 //! w[mode] = 2^128,  mode = floor((n + 1) q / 2^128)
@@ -15,8 +15,8 @@
 //! and `total` that of all.
 //!
 //! The weights fall from the mode on, so an error of rounding does not grow, and each of the `t`
-//! weights is less than `t` below the exact one. Hence the law differs from the binomial one by less
-//! than `(t^2 + t) / 2^128` in total variation.
+//! weights is less than `t` below the exact one. Hence the law differs from the binomial one by
+//! less than `(t^2 + t) / 2^128` in total variation.
 
 use bijective_shuffle_engine::check;
 use num_bigint::BigUint;

@@ -11,9 +11,9 @@ use crate::Error;
 /// amplification by subsampling* (2018).
 ///
 /// The batch of step `t` is the first `size` items of
-/// [`Permutation::walk`](bijective_shuffle::Permutation::walk) at epoch `t` of the seed, so it takes
-/// time and memory of the batch and not of the set. Each set of items is as likely as the family of
-/// bijections makes it (docs/proof.md), not exactly as likely as another.
+/// [`Permutation::walk`](bijective_shuffle::Permutation::walk) at epoch `t` of the seed, so it
+/// takes time and memory of the batch and not of the set. Each set of items is as likely as the
+/// family of bijections makes it (docs/proof.md), not exactly as likely as another.
 ///
 /// # Examples
 ///
@@ -68,13 +68,7 @@ impl FixedSizeSample {
     /// # Errors
     ///
     /// [`Error::Rank`] if there is no such rank; [`Error::Shuffle`] if there is too little memory.
-    pub fn share(
-        &self,
-        step: u64,
-        rank: u64,
-        ranks: u64,
-        out: &mut Vec<u64>,
-    ) -> Result<(), Error> {
+    pub fn share(&self, step: u64, rank: u64, ranks: u64, out: &mut Vec<u64>) -> Result<(), Error> {
         check_rank(rank, ranks)?;
         out.clear();
         let size = usize::try_from(self.size).unwrap_or(usize::MAX);

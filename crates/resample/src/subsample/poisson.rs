@@ -29,8 +29,8 @@ const WORDS: usize = 256;
 ///
 /// This is the law that the accountants of private training assume (Abadi et al., *Deep learning
 /// with differential privacy*, 2016; Mironov, Talwar and Zhang, *Rényi differential privacy of the
-/// sampled Gaussian mechanism*, 2019). So a batch has any size, and may be empty: that is a step like
-/// any other, and the accountant counts it.
+/// sampled Gaussian mechanism*, 2019). So a batch has any size, and may be empty: that is a step
+/// like any other, and the accountant counts it.
 ///
 /// A batch takes time and memory in proportion to its size, not to the set. It is a function of the
 /// seed and the step, so the state of a run is these two numbers, and every rank computes its own
@@ -44,8 +44,8 @@ const WORDS: usize = 256;
 /// Philox's instead of random ones. The values are the same on every machine, as no floating-point
 /// number is involved but `q` itself.
 ///
-/// The seed of a run whose batches have to stay unknown must be secret, as Philox is no cipher: see
-/// *Not for secrets* in docs/reproducibility.md.
+/// The seed must be secret where the batches have to be, and even so Philox is no cipher, and its
+/// key has 64 bits: see *Not for secrets* in docs/reproducibility.md.
 ///
 /// # The values
 ///
@@ -85,7 +85,11 @@ enum Law {
     None,
     All,
     /// Parts of `size` items, and a last one that may be smaller.
-    Parts { size: u64, whole: Arc<Binomial>, last: Arc<Binomial> },
+    Parts {
+        size: u64,
+        whole: Arc<Binomial>,
+        last: Arc<Binomial>,
+    },
 }
 
 impl PoissonSample {
@@ -143,13 +147,7 @@ impl PoissonSample {
     /// # Errors
     ///
     /// [`Error::Rank`] if there is no such rank; [`Error::Shuffle`] if there is too little memory.
-    pub fn share(
-        &self,
-        step: u64,
-        rank: u64,
-        ranks: u64,
-        out: &mut Vec<u64>,
-    ) -> Result<(), Error> {
+    pub fn share(&self, step: u64, rank: u64, ranks: u64, out: &mut Vec<u64>) -> Result<(), Error> {
         check_rank(rank, ranks)?;
         self.batch(step, out)?;
         deal(out, rank, ranks);
@@ -223,8 +221,8 @@ fn in_128_bits(probability: f64) -> Option<u128> {
     }
 }
 
-/// The words of a part of the items: those of blocks `part * 2^24` and on of the stream that has the
-/// step's number.
+/// The words of a part of the items: those of blocks `part * 2^24` and on of the stream that has
+/// the step's number.
 struct PartWords {
     rng: Philox4x32Rng,
     words: [u64; WORDS],
