@@ -99,29 +99,28 @@ def test_opacus_trains_with_batches_that_may_be_empty():
 
     torch.manual_seed(1)
     data = torch.utils.data.TensorDataset(torch.randn(60, 4), torch.randint(0, 2, (60,)))
-    loader = DPDataLoader(data, sample_rate=0.02)
+    own = DPDataLoader(data, sample_rate=0.02)
     theirs = UniformWithReplacementSampler(num_samples=60, sample_rate=0.02)
     ours = PoissonBatchSampler(num_samples=60, sample_rate=0.02, seed=5)
-    assert len(ours) == len(theirs) == len(loader) == 50
-    assert {type(batch) for batch in ours} == {type(batch) for batch in theirs}
+    assert len(ours) == len(theirs) == len(own) == 50
+    assert {type(batch) for batch in ours} == {type(batch) for batch in theirs} == {list}
     ours.set_epoch(0)
-    # The loader's own function makes batches of no items.
-    loader = torch.utils.data.DataLoader(data, batch_sampler=ours, collate_fn=loader.collate_fn)
+    # The function of Opacus' loader makes batches of no items.
+    loader = torch.utils.data.DataLoader(data, batch_sampler=ours, collate_fn=own.collate_fn)
     model = torch.nn.Linear(4, 2)
     engine = PrivacyEngine(accountant="rdp")
-    model, optimizer, _ = engine.make_private(
-        module=model, optimizer=torch.optim.SGD(model.parameters(), 0.1), data_loader=DPDataLoader(data, sample_rate=0.02),
+    model, optimizer, loader = engine.make_private(
+        module=model, optimizer=torch.optim.SGD(model.parameters(), 0.1), data_loader=loader,
         noise_multiplier=1.0, max_grad_norm=1.0, poisson_sampling=False)
-    optimizer.attach_step_hook(engine.accountant.get_optimizer_hook_fn(sample_rate=0.02))
     sizes = []
     for x, y in loader:
         sizes.append(len(x))
         optimizer.zero_grad()
         torch.nn.functional.cross_entropy(model(x), y, reduction="sum").backward()
         optimizer.step()
-    assert len(sizes) == 50 and 0 in sizes and sum(sizes) == sum(len(ours.batch(k)) for k in range(50))
-    # Every step counts, also the empty ones.
-    assert sum(steps for _, _, steps in engine.accountant.history) == 50
+    assert sizes == [len(ours.batch(step)) for step in range(50)] and 0 in sizes
+    # Every step counts with the rate of the sampler, also the empty ones.
+    assert [(rate, steps) for _, rate, steps in engine.accountant.history] == [(0.02, 50)]
 
 
 def test_the_distributed_sampler_has_the_ranks_of_pytorch(tmp_path):

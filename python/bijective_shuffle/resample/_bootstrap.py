@@ -344,6 +344,8 @@ def _columns(kind: str, samples: Sequence[NDArray[Any]], q: float) -> Columns:
 
 
 def _floats(array: NDArray[Any]) -> NDArray[np.float64]:
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"an interval is of real numbers, and the statistic is of type {array.dtype}")
     return np.require(array, np.float64, ["C", "A"])
 
 

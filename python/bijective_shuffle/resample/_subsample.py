@@ -112,7 +112,9 @@ class DistributedPoissonBatchSampler(PoissonBatchSampler):
     """`PoissonBatchSampler` for the ranks of `torch.distributed`, by the arguments of Opacus'
     `DistributedUniformWithReplacementSampler`.
 
-    `shuffle_seed` is the seed. `shuffle` has no effect: every rank may get any item in any step.
+    `shuffle_seed` is the seed. `shuffle` has no effect: every rank may get any item in any step. A
+    `generator` is refused, since all ranks have to draw the same. An empty share is an empty list, so
+    that all ranks have as many steps; Opacus' own sampler leaves it out.
     """
 
     def __init__(
@@ -123,9 +125,12 @@ class DistributedPoissonBatchSampler(PoissonBatchSampler):
         shuffle: bool = True,
         shuffle_seed: Seed = 0,
         steps: SupportsIndex | None = None,
+        generator: None = None,
     ) -> None:
         from torch import distributed
 
+        if generator is not None:
+            raise ValueError("all ranks draw the same: give shuffle_seed instead of a generator")
         super().__init__(
             num_samples=total_size, sample_rate=sample_rate, steps=steps, seed=shuffle_seed,
             rank=distributed.get_rank(), ranks=distributed.get_world_size())

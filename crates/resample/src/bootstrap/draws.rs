@@ -27,11 +27,11 @@ impl Draws {
 
     /// A single draw.
     pub(super) fn get(&self, number: u64, range: u64) -> u64 {
-        self.from_attempt(0, number, range)
+        self.retry(0, number, range)
     }
 
     #[cold]
-    fn from_attempt(&self, attempt: u128, number: u64, range: u64) -> u64 {
+    fn retry(&self, attempt: u128, number: u64, range: u64) -> u64 {
         let mut rng = self.rng.clone();
         let mut position = u128::from(number) << u32::from(self.is_wide);
         position += attempt * NEXT;
@@ -70,7 +70,7 @@ impl Draws {
             if level.run(Scale { words, range, rejected, out: drawn }) {
                 for (k, (word, out)) in words.iter().zip(&mut *drawn).enumerate() {
                     if ((u64::from(*word) * range) as u32) < rejected {
-                        *out = self.from_attempt(1, (first + k) as u64, range) as u32;
+                        *out = self.retry(1, (first + k) as u64, range) as u32;
                     }
                 }
             }
@@ -135,8 +135,8 @@ impl InOrder {
         }
         let product = u64::from(self.words[place]) * range;
         // Most words are far from being rejected, which needs no division to see.
-        if (product as u32 as u64) < range && (product as u32) < rejected(range) {
-            return self.draws.from_attempt(1, number, range);
+        if u64::from(product as u32) < range && (product as u32) < rejected(range) {
+            return self.draws.retry(1, number, range);
         }
         product >> 32
     }

@@ -5,7 +5,6 @@
 //! With a NaN among the values, both ends are NaN.
 
 use bijective_shuffle_engine::check;
-use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::statistic::{quantile_of, sum};
 use crate::Error;
@@ -41,10 +40,6 @@ pub fn basic_interval(values: &[f64], observed: f64, tail: f64) -> Result<[f64; 
 /// [`RowStatistic::leave_one_out`](crate::RowStatistic::leave_one_out) gives them; of several
 /// independent samples, a list for each sample.
 ///
-/// The places come from the normal distribution of the crate `statrs`, which uses the logarithm and
-/// the exponential function of the system. So the ends may differ in their last bits between
-/// systems, which those of the other intervals do not.
-///
 /// # Errors
 ///
 /// As [`percentile_interval`], and [`Error::Degenerate`] if all values are on one side of the
@@ -69,11 +64,10 @@ pub fn bca_interval(
     if share <= 0.0 || share >= 1.0 || !acceleration.is_finite() {
         return Err(Error::Degenerate);
     }
-    let normal = Normal::standard();
-    let bias = normal.inverse_cdf(share);
+    let bias = normal_quantile(share);
     let place = |probability: f64| {
-        let z = bias + normal.inverse_cdf(probability);
-        normal.cdf(bias + z / (1.0 - acceleration * z))
+        let z = bias + normal_quantile(probability);
+        normal_probability(bias + z / (1.0 - acceleration * z))
     };
     quantiles(values, [tail, 1.0 - tail].map(place))
 }
@@ -108,6 +102,32 @@ fn acceleration(jackknife: &[&[f64]]) -> f64 {
     cubes / (6.0 * squares * squares.sqrt())
 }
 
+/// The probability that a normal number is at most `z`, by a function that is the same everywhere:
+/// the system's own differ in their last bits.
+fn normal_probability(z: f64) -> f64 {
+    0.5 * libm::erfc(-z * core::f64::consts::FRAC_1_SQRT_2)
+}
+
+/// The inverse of [`normal_probability`], by bisection, which ends where no number lies between.
+fn normal_quantile(probability: f64) -> f64 {
+    if probability > 0.5 {
+        return -normal_quantile(1.0 - probability);
+    }
+    // No probability of an `f64` above 0 is as small as that of -39.
+    let (mut low, mut high) = (-39.0, 0.0);
+    loop {
+        let middle = 0.5 * (low + high);
+        if middle <= low || middle >= high {
+            return high;
+        }
+        if normal_probability(middle) < probability {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+}
+
 /// Quantiles of values in any order.
 fn quantiles(values: &[f64], places: [f64; 2]) -> Result<[f64; 2], Error> {
     if values.is_empty() {
@@ -127,11 +147,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn intervals_are_those_of_scipy() {
-        // scipy 1.17: `bootstrap` with these values as its distribution, and its jackknife.
+    fn percentiles_are_those_of_scipy() {
+        // scipy 1.17, given these values as its distribution.
         let values: Vec<f64> = (0..101_u32).map(|k| f64::from(k * k) / 100.0).collect();
         assert_eq!(percentile_interval(&values, 0.05).unwrap(), [0.25, 90.25]);
         assert_eq!(basic_interval(&values, 30.0, 0.05).unwrap(), [-30.25, 59.75]);
+    }
+
+    #[test]
+    fn normal_quantiles_are_those_of_tables() {
+        // From scipy's `ndtri`.
+        let known = [
+            (0.025, -1.959_963_984_540_054),
+            (1e-10, -6.361_340_902_404_056),
+            (0.9, 1.281_551_565_544_600_4),
+        ];
+        for (probability, z) in known {
+            assert!((normal_quantile(probability) - z).abs() < 1e-14 * z.abs());
+            assert!((normal_probability(z) / probability - 1.0).abs() < 1e-13);
+        }
+        assert_eq!(normal_quantile(0.5), 0.0);
+        assert!(normal_quantile(f64::MIN_POSITIVE) > -39.0);
     }
 
     #[test]

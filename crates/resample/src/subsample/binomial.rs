@@ -37,7 +37,7 @@ impl Binomial {
     pub(super) fn new(items: u64, q: u128) -> Result<Self, Error> {
         let one: BigUint = BigUint::from(1_u8) << 128;
         let (q, p) = (BigUint::from(q), &one - q);
-        let mode: BigUint = (BigUint::from(items) + 1_u8) * &q >> 128;
+        let mode: BigUint = ((BigUint::from(items) + 1_u8) * &q) >> 128;
         let mode = u64::try_from(&mode).expect("it is at most the number of items");
         let mut weights = Vec::new();
         let mut weight = one.clone();

@@ -293,7 +293,7 @@ fn choose(
         }
         if is_most {
             bits.iter_mut().for_each(|word| *word = !*word);
-            if size % 64 > 0 {
+            if !size.is_multiple_of(64) {
                 *bits.last_mut().expect("there are items") &= (1 << (size % 64)) - 1;
             }
         }
