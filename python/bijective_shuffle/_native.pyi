@@ -7,19 +7,24 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 __all__ = [
     "ArrayError",
     "BlockShuffle",
+    "BootstrapRows",
     "ByLength",
     "Chunks",
+    "Columns",
     "Documents",
+    "FixedSizeBatches",
     "ForeignStateError",
     "GpuUnavailableError",
     "IndexNotBuiltError",
     "Indexes",
     "Permutation",
     "Places",
+    "PoissonBatches",
     "Sampler",
     "Sets",
     "Weights",
     "__version__",
+    "bootstrap_interval",
     "check_blocks",
     "gpu",
     "gpu_covers",
@@ -224,6 +229,51 @@ class Weights:
     def items(self, epoch: SupportsIndex, places: NDArray[np.uint64]) -> NDArray[np.uint64]: ...
 
 @final
+class BootstrapRows:
+    def __new__(
+        cls,
+        n: SupportsIndex,
+        seed: SupportsIndex | bytes,
+        epoch: SupportsIndex,
+        draws: int | None,
+        strata: NDArray[np.int64] | None,
+        clusters: NDArray[np.int64] | None,
+        series: tuple[str, int] | None,
+    ) -> BootstrapRows: ...
+    def indexes(self, first: SupportsIndex, count: SupportsIndex) -> NDArray[np.int64]: ...
+    def counts(self, first: SupportsIndex, count: SupportsIndex) -> NDArray[np.uint32]: ...
+    def weights(self, first: SupportsIndex, count: SupportsIndex) -> NDArray[np.float64]: ...
+    def statistics(
+        self, columns: Columns, first: SupportsIndex, count: SupportsIndex, bayesian: bool
+    ) -> NDArray[np.float64]: ...
+
+@final
+class Columns:
+    def __new__(
+        cls, kind: str, x: NDArray[np.float64], y: NDArray[np.float64] | None, q: float
+    ) -> Columns: ...
+    def observed(self) -> NDArray[np.float64]: ...
+    def leave_one_out(self) -> NDArray[np.float64]: ...
+
+@final
+class PoissonBatches:
+    def __new__(
+        cls, n: SupportsIndex, probability: float, seed: SupportsIndex | bytes
+    ) -> PoissonBatches: ...
+    def batch(
+        self, step: SupportsIndex, rank: SupportsIndex, ranks: SupportsIndex
+    ) -> NDArray[np.int64]: ...
+
+@final
+class FixedSizeBatches:
+    def __new__(
+        cls, n: SupportsIndex, size: SupportsIndex, seed: SupportsIndex | bytes
+    ) -> FixedSizeBatches: ...
+    def batch(
+        self, step: SupportsIndex, rank: SupportsIndex, ranks: SupportsIndex
+    ) -> NDArray[np.int64]: ...
+
+@final
 class Sets:
     def __new__(
         cls, lengths: list[int], weights: list[int], seed: SupportsIndex | bytes
@@ -297,6 +347,13 @@ def gpu_reorder(
     undo: bool,
     back: bool = False,
 ) -> None: ...
+def bootstrap_interval(
+    method: str,
+    values: NDArray[np.float64],
+    observed: float,
+    jackknife: list[NDArray[np.float64]],
+    tail: float,
+) -> list[float]: ...
 def check_blocks(blocks: SupportsIndex, kept: float, seed: SupportsIndex | bytes) -> None: ...
 def node_blocks(
     blocks: SupportsIndex,

@@ -27,6 +27,7 @@ mod passes;
 mod permutation;
 mod pin;
 mod places;
+mod resample;
 mod run;
 mod sampler;
 mod seed;
@@ -57,6 +58,7 @@ mod _native {
         methods::restore,
         permutation::Permutation,
         places::Places,
+        resample::{BootstrapRows, Columns, FixedSizeBatches, PoissonBatches, bootstrap_interval},
         sampler::Sampler,
         streams::{
             check_blocks, node_blocks, split_ids, split_parts, stream_buffered, stream_slots,

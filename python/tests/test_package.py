@@ -56,17 +56,20 @@ def test_everything_public_has_documentation():
 
 def test_examples_of_the_documentation():
     assert doctest.testmod(bs).failed == 0
-    for module in (bs.files, bs._loaders, bs._nodes, bs._splits, bs._stream, bs._tokens):
+    from bijective_shuffle import resample
+
+    resampling = (resample, resample._bootstrap, resample._subsample)
+    for module in (bs.files, bs._loaders, bs._nodes, bs._splits, bs._stream, bs._tokens, *resampling):
         tested = doctest.testmod(module)
         assert tested.failed == 0 and tested.attempted > 0, module
 
 
-@pytest.mark.parametrize("name", ["python/README.md", "docs/python.md", "docs/loaders.md"])
+@pytest.mark.parametrize("name", ["python/README.md", "docs/python.md", "docs/loaders.md", "docs/resampling.md"])
 def test_examples_of_the_documents(name, tmp_path, monkeypatch):
     text = (pathlib.Path(__file__).resolve().parents[2] / name).read_text()
     blocks = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
     # The others need a framework, or a GPU.
-    absent = ["torch", *(["pandas"] if importlib.util.find_spec("pandas") is None else [])]
+    absent = ["torch", *(name for name in ("pandas", "scipy") if importlib.util.find_spec(name) is None)]
     blocks = [block for block in blocks if not any(name in block for name in absent)]
     assert blocks
     namespace = {}

@@ -142,7 +142,8 @@ def test_annotations_take_what_functions_take(tmp_path):
 
 
 def test_annotations_take_the_examples_of_the_documents(tmp_path):
-    text = (pathlib.Path(__file__).parents[2] / "docs" / "loaders.md").read_text()
+    docs = pathlib.Path(__file__).parents[2] / "docs"
+    text = (docs / "loaders.md").read_text() + (docs / "resampling.md").read_text()
     examples = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     # Each in a module of its own, since they give names to different things.
     for number, example in enumerate(examples):

@@ -4,10 +4,16 @@
 //! So a result is the same on any number of threads, on any machine, and after a run that was
 //! stopped and resumed.
 
+mod bootstrap;
 mod design;
 mod error;
 mod permutation_test;
+mod subsample;
 
+pub use bootstrap::{
+    Bootstrap, RowStatistic, SeriesBlocks, basic_interval, bca_interval, percentile_interval,
+    standard_error,
+};
 pub use design::{All, Arrangement, Design, Distinct};
 pub use error::Error;
 pub use permutation_test::{
@@ -15,3 +21,4 @@ pub use permutation_test::{
     FnStatistic, GroupsF, Mantel, MaxT, OneSampleMean, Permanova, PermutationTest, Statistic,
     Tally, TestResult, TwoSamples,
 };
+pub use subsample::{FixedSizeSample, PoissonSample};
