@@ -62,7 +62,7 @@ use bijective_shuffle_engine as engine;
 pub use bijective_shuffle_rng as rng;
 pub use compact::{Columns, Compactor, Cpu, Order, Rows, Serial, Strategy, Workspace};
 pub use error::any::Error;
-pub use permutation::{Cursor, Permutation, Permutations};
+pub use permutation::{Cursor, Permutation, Permutations, Segments};
 pub use sampler::{Sampler, SamplerBuilder, SamplerState, SamplerStep, Tail};
 pub use slice::{ParBijectiveShuffle, ParBijectiveShuffleTogether};
 

@@ -24,6 +24,7 @@ mod places;
 mod refill;
 mod sample;
 mod scan;
+mod segments;
 mod then;
 mod together;
 mod tuning;
@@ -33,6 +34,7 @@ pub use cursor::Cursor;
 use index::SurvivorIndex;
 pub use iter::{Indexes, IntoIter, Iter};
 pub use many::Permutations;
+pub use segments::Segments;
 
 use core::fmt;
 use std::sync::{Arc, OnceLock};
