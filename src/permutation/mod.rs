@@ -25,6 +25,12 @@ mod refill;
 mod sample;
 mod scan;
 mod segments;
+#[cfg(all(
+    feature = "cuda",
+    target_pointer_width = "64",
+    any(target_os = "linux", target_os = "windows")
+))]
+mod segments_on_gpu;
 mod then;
 mod together;
 mod tuning;

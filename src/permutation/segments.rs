@@ -120,8 +120,8 @@ impl<'a, N: Copy + Sync + TryInto<usize>> Segments<'a, N> {
     }
 
     /// Writes the permutations of all segments, one after another, into a slice of 32-bit or 64-bit
-    /// words: index `k` of segment `r` is word `offsets[r] + k`, and counts from the segment's first
-    /// item.
+    /// words: index `k` of segment `r` is word `offsets[r] + k`, and counts from the segment's
+    /// first item.
     ///
     /// # Errors
     ///
@@ -150,8 +150,8 @@ impl<'a, N: Copy + Sync + TryInto<usize>> Segments<'a, N> {
         fill_segments(self.run(), out)
     }
 
-    /// Shuffles each segment of a slice by its own permutation `p`: item `p[k]` of the segment moves
-    /// to its place `k`.
+    /// Shuffles each segment of a slice by its own permutation `p`: item `p[k]` of the segment
+    /// moves to its place `k`.
     ///
     /// Items are moved, not cloned, on the threads of the current rayon pool, which share the work
     /// however different the lengths are. Segments of up to

@@ -31,7 +31,7 @@ const TASK_COST: usize = 1 << 14;
 /// Consecutive segments.
 #[derive(Debug)]
 pub(crate) struct SegmentRun<'a, N> {
-    /// The places where the segments begin, and where the last one ends: in order, and at least one.
+    /// Where the segments begin, and where the last one ends: in order, and at least one.
     offsets: &'a [N],
     /// The epoch of the first segment.
     first: u64,
@@ -160,7 +160,7 @@ fn share<N: Copy + Sync + TryInto<usize>, T: Send>(
 
 /// What determines the order of a segment.
 enum SegmentOrder<'k> {
-    /// The segment's seed, and the first blocks of its words, from which its order is drawn exactly.
+    /// The segment's seed, and the first blocks of the words that its order is drawn from.
     Exact(Seed, &'k [[u64; 2]]),
     Cipher(StandardCipher),
 }
@@ -174,7 +174,7 @@ fn each_order<N: Copy + TryInto<usize>, T>(
     let level = SimdLevel::current();
     for first in (0..run.count()).step_by(TOGETHER) {
         let numbers = first..run.count().min(first + TOGETHER);
-        let keys = level.run(DrawKeys::new(&run, numbers.clone()));
+        let keys = level.run(DrawSegmentKeys::new(&run, numbers.clone()));
         for (lane, number) in numbers.enumerate() {
             let len = run.segment_len(number);
             let (segment, others) = mem::take(&mut items).split_at_mut(len);
@@ -201,14 +201,14 @@ struct SegmentKeys {
     blocks: usize,
 }
 
-struct DrawKeys<'a> {
+struct DrawSegmentKeys<'a> {
     seed: &'a Seed,
     first: u64,
     domains: [u32; TOGETHER],
     blocks: usize,
 }
 
-impl<'a> DrawKeys<'a> {
+impl<'a> DrawSegmentKeys<'a> {
     fn new<N: Copy + TryInto<usize>>(run: &'a SegmentRun<'_, N>, numbers: Range<usize>) -> Self {
         let (mut domains, mut has_ciphers) = ([0; TOGETHER], false);
         let first = run.first + numbers.start as u64;
@@ -222,7 +222,7 @@ impl<'a> DrawKeys<'a> {
     }
 }
 
-impl SimdKernel for DrawKeys<'_> {
+impl SimdKernel for DrawSegmentKeys<'_> {
     type Output = SegmentKeys;
 
     #[inline(always)]
