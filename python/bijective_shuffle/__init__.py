@@ -21,9 +21,11 @@ from ._arrays import (
     permutations,
     permuted,
     shuffle,
+    shuffle_segments,
     shuffle_together,
     shuffled,
     unshuffle,
+    unshuffle_segments,
     unshuffle_together,
 )
 from ._loaders import Batches, Mixture, Weighted, weighted_sample
@@ -69,10 +71,12 @@ __all__ = [
     "permutations",
     "permuted",
     "shuffle",
+    "shuffle_segments",
     "shuffle_together",
     "shuffled",
     "thread_count",
     "unshuffle",
+    "unshuffle_segments",
     "unshuffle_together",
     "weighted_sample",
 ]
