@@ -87,3 +87,40 @@ fn write_only(bencher: Bencher) {
         rows.par_iter_mut().zip(0..items() as u32).for_each(|(item, index)| *item = index);
     });
 }
+
+/// The offsets of segments of this length on average, from 1 to about twice as much.
+fn offsets(len: usize) -> Vec<usize> {
+    let mut rng = fastrand::Rng::with_seed(42);
+    let mut offsets = vec![0];
+    let mut end = 0;
+    while end < items() {
+        end = items().min(end + rng.usize(1..2 * len));
+        offsets.push(end);
+    }
+    offsets
+}
+
+/// Segments of different lengths whose items are shuffled apart.
+#[divan::bench(args = LENGTHS, sample_count = 10)]
+fn segments(bencher: Bencher, len: usize) {
+    let (offsets, mut items) = (offsets(len), (0..items() as u32).collect::<Vec<_>>());
+    let segments = Segments::new(&offsets, 42).expect("they are in order");
+    bencher.counter(ItemsCount::new(items.len())).bench_local(|| {
+        segments.shuffle(divan::black_box(&mut items)).expect("there is memory");
+    });
+}
+
+/// The same, each segment by itself, on all threads.
+#[divan::bench(args = LENGTHS, sample_count = 10)]
+fn segments_one_by_one(bencher: Bencher, len: usize) {
+    let (offsets, mut items) = (offsets(len), (0..items() as u32).collect::<Vec<_>>());
+    let lens: Vec<usize> = offsets.windows(2).map(|ends| ends[1] - ends[0]).collect();
+    bencher.counter(ItemsCount::new(items.len())).bench_local(|| {
+        let mut rest = &mut divan::black_box(&mut items)[..];
+        let segments = lens.iter().map(|&len| rest.split_off_mut(..len).expect("it is there"));
+        let segments: Vec<&mut [u32]> = segments.collect();
+        segments.into_par_iter().enumerate().for_each(|(epoch, segment)| {
+            segment.par_bijective_shuffle(Seed::new(42).with_epoch(epoch as u64));
+        });
+    });
+}

@@ -224,10 +224,16 @@ inline int __popc(unsigned word) {
 }
 
 inline int __ffs(int word) { return __builtin_ffs(word); }
+inline int __clzll(long long word) { return word == 0 ? 64 : __builtin_clzll(static_cast<unsigned long long>(word)); }
 
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline unsigned atomicAdd(unsigned* word, unsigned by) { return __atomic_fetch_add(word, by, __ATOMIC_RELAXED); }
 inline unsigned atomicOr(unsigned* word, unsigned bits) { return __atomic_fetch_or(word, bits, __ATOMIC_RELAXED); }
+inline unsigned atomicMax(unsigned* word, unsigned value) {
+    unsigned old = *word;
+    while (old < value && !__atomic_compare_exchange_n(word, &old, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+    return old;
+}
 inline unsigned atomicExch(unsigned* word, unsigned value) {
     return __atomic_exchange_n(word, value, __ATOMIC_RELAXED);
 }

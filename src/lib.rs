@@ -65,7 +65,7 @@ pub use bijective_shuffle_rng as rng;
 pub use compact::Direction;
 pub use compact::{Columns, Compactor, Cpu, Order, Rows, Serial, Strategy, Workspace};
 pub use error::any::Error;
-pub use permutation::{Cursor, Permutation, Permutations};
+pub use permutation::{Cursor, Permutation, Permutations, Segments};
 pub use sampler::{Sampler, SamplerBuilder, SamplerState, SamplerStep, Tail};
 pub use slice::{ParBijectiveShuffle, ParBijectiveShuffleTogether};
 

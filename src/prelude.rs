@@ -3,7 +3,7 @@
 
 pub use crate::backend::Backend;
 pub use crate::compact::{Columns, Compactor, Workspace};
-pub use crate::permutation::{Permutation, Permutations};
+pub use crate::permutation::{Permutation, Permutations, Segments};
 pub use crate::sampler::Sampler;
 pub use crate::slice::{ParBijectiveShuffle, ParBijectiveShuffleTogether};
 pub use crate::{Bijection, FromSeed, Seed};

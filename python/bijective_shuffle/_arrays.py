@@ -123,6 +123,27 @@ def permuted(
     return out
 
 
+def shuffle_segments(a: InPlace, offsets: Any, seed: Seed) -> None:
+    """Shuffles segments of an array in place along its first axis, each by its own order.
+
+    Segment `r` has the rows from `offsets[r]` up to `offsets[r + 1]`, as in CSR: there is one more
+    offset than there are segments, the first is 0, and the last is the array's length. It is
+    shuffled by `Permutation(n, seed, epoch=r)`, where `n` is its own length. Empty segments count.
+
+    An array of PyTorch or CuPy on a GPU is shuffled there, by `bijective_shuffle.cuda`, all segments
+    together. The rest is as for `shuffle`.
+
+    Raises `ValueError` if the offsets do not begin with 0 or descend, and `ArrayError` if they do
+    not end with the array's length. The array is then unchanged.
+    """
+    _shuffle_segments(a, offsets, seed, undo=False)
+
+
+def unshuffle_segments(a: InPlace, offsets: Any, seed: Seed) -> None:
+    """Undoes `shuffle_segments` with the same offsets and seed."""
+    _shuffle_segments(a, offsets, seed, undo=True)
+
+
 def choice(
     a: Any,
     k: SupportsIndex | Sequence[SupportsIndex],
@@ -295,6 +316,36 @@ def _copied(
     _shuffle(target, seed, epoch, axis, undo)
     cuda.note_writes(out)
     return out
+
+
+def _shuffle_segments(a: Any, offsets: Any, seed: Seed, undo: bool) -> None:
+    if _is_on_gpu(a):
+        (cuda.unshuffle_segments if undo else cuda.shuffle_segments)(a, offsets, seed)
+        return
+    array, ends = _in_host_memory(a), check_offsets(offsets)
+    _check(array)
+    moved = array if array.flags.c_contiguous else np.array(array, order="C", copy=True)
+    if not _native.reorder_segments(moved, ends, seed, undo):
+        # Rows of a size that no integer has: by their indexes.
+        indexes = _native.segment_indexes(ends, seed)
+        indexes += np.repeat(ends[:-1], np.diff(ends))
+        copy = moved.copy()
+        if undo:
+            moved[indexes] = copy
+        else:
+            moved[...] = copy[indexes]
+    if moved is not array:
+        array[...] = moved
+    cuda.note_writes(a)
+
+
+def check_offsets(offsets: Any) -> np.ndarray[Any, Any]:
+    """Offsets as an array of int64. One that does not fit becomes negative, which is refused
+    later."""
+    array = np.asarray(offsets)
+    if array.ndim != 1 or array.size and array.dtype.kind not in "iu":
+        raise TypeError("offsets are integers in an array with one axis")
+    return np.ascontiguousarray(array, dtype=np.int64)
 
 
 def _reorder(arrays: list[Any], seed: Seed, epoch: SupportsIndex, undo: bool) -> None:

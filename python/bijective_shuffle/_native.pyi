@@ -31,11 +31,14 @@ __all__ = [
     "gpu_indexes",
     "gpu_permuted",
     "gpu_reorder",
+    "gpu_segments",
     "node_blocks",
     "permuted",
     "reorder",
     "reorder_copies",
+    "reorder_segments",
     "restore",
+    "segment_indexes",
     "shuffle_files",
     "split_ids",
     "split_parts",
@@ -354,6 +357,15 @@ def bootstrap_interval(
     jackknife: list[NDArray[np.float64]],
     tail: float,
 ) -> list[float]: ...
+def gpu_segments(
+    offsets: Any,
+    seed: SupportsIndex | bytes,
+    source: Any,
+    out: Any,
+    device: int,
+    stream: int,
+    undo: bool,
+) -> None: ...
 def check_blocks(blocks: SupportsIndex, kept: float, seed: SupportsIndex | bytes) -> None: ...
 def node_blocks(
     blocks: SupportsIndex,
@@ -369,6 +381,12 @@ def reorder(permutation: Permutation, arrays: list[NDArray[Any]], undo: bool) ->
 def reorder_copies(
     permutation: Permutation, sources: list[NDArray[Any]], outs: list[NDArray[Any]]
 ) -> None: ...
+def reorder_segments(
+    array: NDArray[Any], offsets: NDArray[np.int64], seed: SupportsIndex | bytes, undo: bool
+) -> bool: ...
+def segment_indexes(
+    offsets: NDArray[np.int64], seed: SupportsIndex | bytes
+) -> NDArray[np.int64]: ...
 def restore(
     n: int, seed: int | bytes, epoch: int, is_inverted: bool, kind: tuple[int, int, int]
 ) -> Permutation: ...

@@ -27,7 +27,16 @@ from . import _native
 from ._native import ArrayError, Permutation
 from ._types import Seed
 
-__all__ = ["permuted", "randperm", "shuffle", "shuffled", "unshuffle", "unshuffled"]
+__all__ = [
+    "permuted",
+    "randperm",
+    "shuffle",
+    "shuffle_segments",
+    "shuffled",
+    "unshuffle",
+    "unshuffle_segments",
+    "unshuffled",
+]
 
 # Arrays of words, of up to this many bytes, are not worth a copy from their library; see
 # python/src/gpu/device.rs.
@@ -165,6 +174,23 @@ def permuted(
     return out
 
 
+def shuffle_segments(a: Any, offsets: Any, seed: Seed) -> None:
+    """Shuffles segments of an array of PyTorch or CuPy in place along its first axis, each by its own
+    order, as `bijective_shuffle.shuffle_segments` does: all segments together, except that long ones
+    follow one after the other. It takes memory for one copy from the array's library.
+
+    `offsets` is on the same GPU and of the same library, with int32 or int64 items, or for CuPy also
+    uint32 or uint64; anything else is first copied there. The call waits for the GPU once, to check
+    the offsets, so it cannot be captured in a graph. It needs NVRTC.
+    """
+    _segments(a, offsets, seed, False)
+
+
+def unshuffle_segments(a: Any, offsets: Any, seed: Seed) -> None:
+    """Undoes `shuffle_segments` with the same offsets and seed."""
+    _segments(a, offsets, seed, True)
+
+
 def randperm(
     n: SupportsIndex,
     seed: Seed,
@@ -202,6 +228,26 @@ def randperm(
     _native.gpu_indexes(order, memory, *place)
     note_writes(out)
     return out
+
+
+def _segments(a: Any, offsets: Any, seed: Seed, undo: bool) -> None:
+    library = _library(a)
+    if library is None:
+        raise TypeError("segments are shuffled in PyTorch and CuPy: copy others to the host")
+    memory, _, place = _seen(a, library, None)
+    with _device(library, a):
+        copy = library.empty_like(a)
+        if _library(offsets) is not library or not is_on_gpu(offsets):
+            from ._arrays import check_offsets
+
+            host = check_offsets(offsets)
+            is_torch = library.__name__ == "torch"
+            offsets = library.as_tensor(host, device=a.device) if is_torch else library.asarray(host)
+    ends = _seen(offsets, library, None)[0]
+    _native.gpu_segments(ends, seed, memory, _seen(copy, library, None)[0], *place, undo)
+    with _device(library, a):
+        a[...] = copy
+    note_writes(a)
 
 
 def _index(device: Any, library: str) -> int:

@@ -1,15 +1,16 @@
 //! Arrays whose rows are moved: [`reorder`] for one or several under one permutation, and
-//! [`permuted`] for the rows of a matrix, each under a permutation of its own.
+//! [`permuted`] and [`reorder_segments`] for the rows of a matrix and for segments, each under a
+//! permutation of its own.
 //!
 //! An array is moved as bytes, whatever it holds. References to objects are moved like any bytes,
 //! while the GIL is held: no other thread sees an array in which one of them is there twice, and
 //! nobody counts references, since afterwards each is there once as before.
 
-use bijective_shuffle::{Permutations, Workspace};
+use bijective_shuffle::{Permutations, Segments, Workspace};
 use bijective_shuffle_bindings::{Direction, RowArray, RowsBy, with_item};
 use numpy::{
-    BorrowError, Element, IxDyn, PyArray, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray,
-    PyReadwriteArray, PyUntypedArray, PyUntypedArrayMethods,
+    BorrowError, Element, IxDyn, PyArray, PyArray1, PyArrayDescrMethods, PyArrayMethods,
+    PyReadonlyArray, PyReadonlyArray1, PyReadwriteArray, PyUntypedArray, PyUntypedArrayMethods,
 };
 use pyo3::exceptions::{PyMemoryError, PyTypeError};
 use pyo3::prelude::*;
@@ -18,6 +19,7 @@ use crate::argument::{self, List};
 use crate::dtype::IndexType;
 use crate::errors::{ArrayError, exception};
 use crate::evaluate::zeros;
+use crate::loaders::numbers_of;
 use crate::numbers::IndexInteger;
 use crate::permutation::Permutation;
 use crate::pin::Pin;
@@ -246,6 +248,62 @@ pub(crate) fn permuted<'py>(
         Some(moved) => moved.map_err(exception).map(|()| true),
         None => Ok(false),
     }
+}
+
+/// Shuffles each segment of the rows of an array in C order by a permutation of its own, or back,
+/// in place. Returns whether there are items of the size of a row; if not, nothing was done.
+#[pyfunction]
+pub(crate) fn reorder_segments<'py>(
+    py: Python<'py>,
+    array: &Bound<'py, PyUntypedArray>,
+    offsets: PyReadonlyArray1<'py, i64>,
+    seed: &Bound<'py, PyAny>,
+    undo: bool,
+) -> PyResult<bool> {
+    let (offsets, seed) = (numbers_of(&offsets)?, seed::read(seed, 0)?);
+    let borrowed = Bytes::new(array)?;
+    let segments = Segments::new(&offsets, seed).map_err(exception)?;
+    if segments.items() != borrowed.rows {
+        let (last, rows) = (segments.items(), borrowed.rows);
+        return Err(ArrayError::new_err(format!(
+            "the last offset is {last}, and the array has {rows} rows: the two must be equal"
+        )));
+    }
+    let memory = borrowed.memory();
+    let work = move || {
+        with_item!(memory, memory.width, Item => {
+            // SAFETY: `borrowed` keeps the array where it is, and nobody else knows that it
+            // changes; the alignment was checked, and any bytes are an item.
+            let items = unsafe { memory.items::<Item>() };
+            Some(if undo { segments.unshuffle(items) } else { segments.shuffle(items) })
+        }, else { None })
+    };
+    if memory.bytes == 0 {
+        return Ok(true);
+    }
+    let moved = if borrowed.has_objects { attached(work)? } else { detached(py, work)? };
+    drop(borrowed);
+    match moved {
+        Some(moved) => moved.map_err(exception).map(|()| true),
+        None => Ok(false),
+    }
+}
+
+/// The permutations of segments, one after another, as indexes that count from a segment's first
+/// row.
+#[pyfunction]
+pub(crate) fn segment_indexes<'py>(
+    py: Python<'py>,
+    offsets: PyReadonlyArray1<'py, i64>,
+    seed: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    let (offsets, seed) = (numbers_of(&offsets)?, seed::read(seed, 0)?);
+    let segments = Segments::new(&offsets, seed).map_err(exception)?;
+    let array = zeros::<i64>(py, segments.items() as u64)?;
+    // SAFETY: the array is new, so nobody else reads or writes it.
+    let out = i64::words(unsafe { array.as_slice_mut() }?);
+    detached(py, move || segments.write_indexes(out))?.map_err(exception)?;
+    Ok(array)
 }
 
 /// Draws a batch of permutations: an array of `count * n` indexes, a row after the other.

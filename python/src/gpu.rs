@@ -207,6 +207,46 @@ pub(crate) fn gpu_permuted<'py>(
     done
 }
 
+/// Moves the rows of an array within their segments, to another array of that shape and type, or
+/// back. The offsets are int32, uint32, int64 or uint64 on that GPU. It waits for the GPU once, to
+/// learn how long the segments are.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "they are arguments of a function of Python")]
+pub(crate) fn gpu_segments<'py>(
+    py: Python<'py>,
+    offsets: &Bound<'py, PyAny>,
+    seed: &Bound<'py, PyAny>,
+    source: &Bound<'py, PyAny>,
+    out: &Bound<'py, PyAny>,
+    device: usize,
+    stream: u64,
+    undo: bool,
+) -> PyResult<()> {
+    let seed = seed::read(seed, 0)?;
+    let (offsets, offsets_taken) = described(offsets, stream)?;
+    let (from, source_taken) = described(source, stream)?;
+    let (to, out_taken) = written(out, stream)?;
+    for array in [&offsets, &from, &to] {
+        array.check_device(device)?;
+    }
+    check_pair(&from, &to)?;
+    let word = match offsets.typestr.as_str() {
+        "<i4" | "<u4" => 4,
+        "<i8" | "<u8" => 8,
+        other => {
+            let text = format!("offsets are int32, uint32, int64 or uint64, not {other}");
+            return Err(pyo3::exceptions::PyTypeError::new_err(text));
+        }
+    };
+    if offsets.memory.width != word {
+        return Err(ArrayError::new_err("offsets are an array with one axis"));
+    }
+    let memories = (offsets.memory, from.memory, to.memory);
+    let done = py.detach(|| device::segments(seed, memories, (device, stream), undo));
+    drop((offsets_taken, source_taken, out_taken));
+    done
+}
+
 /// Writes a permutation to an array of int32, uint32, int64 or uint64 on a GPU. It does not wait
 /// for the GPU.
 #[pyfunction]

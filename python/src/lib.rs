@@ -48,11 +48,14 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use super::{
-        arrays::{permuted, reorder, reorder_copies, write_permutations},
+        arrays::{
+            permuted, reorder, reorder_copies, reorder_segments, segment_indexes,
+            write_permutations,
+        },
         blocks::BlockShuffle,
         errors::{ArrayError, ForeignStateError, GpuUnavailableError, IndexNotBuiltError},
         files::shuffle_files,
-        gpu::{gpu, gpu_covers, gpu_indexes, gpu_permuted, gpu_reorder},
+        gpu::{gpu, gpu_covers, gpu_indexes, gpu_permuted, gpu_reorder, gpu_segments},
         iter::{Chunks, Indexes},
         loaders::{Sets, Weights, weighted_sample},
         methods::restore,

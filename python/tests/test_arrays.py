@@ -408,6 +408,8 @@ WRITES = {
     "unshuffle_together": lambda a: bs.unshuffle_together(a, np.arange(500), seed=3),
     "shuffled": lambda a: bs.shuffled(np.zeros((500, 2), np.int64), 3, out=a),
     "unshuffled": lambda a: bs.unshuffled(np.zeros((500, 2), np.int64), 3, out=a),
+    "shuffle_segments": lambda a: bs.shuffle_segments(a, [0, 100, 500], 3),
+    "unshuffle_segments": lambda a: bs.unshuffle_segments(a, [0, 100, 500], 3),
     "permuted": lambda a: bs.permuted(np.zeros((500, 2), np.int64), 3, out=a),
 }
 
@@ -507,3 +509,40 @@ def test_out_of_another_library():
                                  ([1], TypeError, "out is an array of NumPy, or of a library with DLPack, not list")):
             with pytest.raises(error, match=told):
                 call(a, 3, out=bad)
+
+
+LENGTHS = [5, 0, 1, 300, 2, 256, 257, 1, 1, 0, 70_000, 3]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_segments_apart(dtype):
+    offsets = np.concatenate(([0], np.cumsum(LENGTHS)))
+    for before in (filled(dtype, (offsets[-1],)), filled(dtype, (offsets[-1], 3))):
+        expected = before.copy()
+        for r, n in enumerate(LENGTHS):
+            rows = slice(offsets[r], offsets[r + 1])
+            expected[rows] = before[rows][bs.Permutation(n, 42, r).to_numpy()]
+        a = before.copy()
+        bs.shuffle_segments(a, offsets, 42)
+        assert same(a, expected)
+        bs.unshuffle_segments(a, offsets.astype(np.uint32), 42)
+        assert same(a, before)
+        # In another order of memory.
+        a = before.copy(order="F")
+        bs.shuffle_segments(a, offsets.tolist(), 42)
+        assert same(a, expected)
+
+
+def test_segments_that_cannot_be():
+    a = np.arange(6)
+    for offsets, error in [([], ValueError), ([1, 6], ValueError), ([0, 4, 3, 6], ValueError),
+                           ([-1, 6], ValueError), ([0, 5], bs.ArrayError), ([0, 7], bs.ArrayError),
+                           ([0, 2**63, 6], ValueError), ([0.0, 6.0], TypeError), ([[0, 6]], TypeError)]:
+        for call in (bs.shuffle_segments, bs.unshuffle_segments):
+            with pytest.raises(error):
+                call(a, np.array(offsets), 1)
+    frozen = np.arange(6)
+    frozen.flags.writeable = False
+    with pytest.raises(bs.ArrayError, match="read-only"):
+        bs.shuffle_segments(frozen, [0, 6], 1)
+    assert np.array_equal(a, np.arange(6)) and np.array_equal(frozen, np.arange(6))

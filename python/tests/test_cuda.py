@@ -393,6 +393,30 @@ def test_rows_are_shuffled_apart(library, dtype, shape, axis):
 
 
 @needs_gpu
+@pytest.mark.parametrize("library", [torch_arrays, cupy_arrays])
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "int32", "float64", "complex128"])
+@pytest.mark.parametrize("axes", [(), (3,)], ids=str)
+def test_segments_are_shuffled_apart(library, dtype, axes):
+    up, down = library()
+    lengths = np.array([5, 0, 1, 300, 2, 256, 257, 1, 1, 0, 70_000, 3, 2_000_001] + [1000] * 200)
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    host = (np.arange(offsets[-1] * int(np.prod(axes))) % 2000).astype(dtype).reshape(-1, *axes)
+    expected = host.copy()
+    bs.shuffle_segments(expected, offsets, 42)
+    for ends in (offsets, up(offsets), up(offsets.astype(np.int32)), offsets.tolist()):
+        a = up(host)
+        bs.shuffle_segments(a, ends, 42)
+        assert np.array_equal(down(a), expected)
+        cuda.unshuffle_segments(a, ends, 42)
+        assert np.array_equal(down(a), host)
+    for wrong, error in [(offsets[:-1], ValueError), (offsets[::-1], ValueError), ([], ValueError),
+                         (offsets * 1.0, TypeError), (offsets.reshape(1, -1), TypeError)]:
+        with pytest.raises(error):
+            cuda.shuffle_segments(a, wrong, 42)
+    assert np.array_equal(down(a), host)
+
+
+@needs_gpu
 def test_rows_in_another_order_or_of_other_items():
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     a = torch.arange(600, device="cuda").reshape(20, 30)
@@ -617,6 +641,7 @@ def test_autograd_refuses_a_tensor_that_was_shuffled_on_the_gpu_since_it_was_use
         lambda x: cuda.shuffle(x, 42), lambda x: bs.unshuffle(x, 42),
         lambda x: cuda.shuffle(x[::2], 42, contiguous=True), lambda x: cuda.shuffle(x, 42, stream=1),
         lambda x: cuda.shuffled(x.clone(), 42, out=x), lambda x: cuda.permuted(x.clone(), 42, out=x),
+        lambda x: cuda.shuffle_segments(x, [0, 3, len(x)], 42),
         lambda x: cuda.randperm(n, 42, out=x.view(torch.int32)),
     ):
         weights, x = torch.ones(n, device="cuda", requires_grad=True), torch.arange(float(n), device="cuda")

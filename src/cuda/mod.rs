@@ -63,7 +63,7 @@ pub use fill::{CudaStreams, DeviceGenerator};
 pub use group::{CudaExchange, CudaGroup};
 pub use header::device_header;
 pub use nccl::NcclId;
-pub use raw::RawArray;
+pub use raw::{RawArray, RawOffsets};
 pub use runtime::array::{DeviceArray, DeviceArrayMut};
 pub use shuffle::strategy::CudaStrategy;
 pub(crate) use view::SlotPart;

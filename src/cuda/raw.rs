@@ -40,6 +40,20 @@ impl RawArray {
     }
 }
 
+/// Offsets of segments at a raw address in device memory.
+///
+/// Making one promises nothing, as with [`RawArray`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(clippy::exhaustive_structs, reason = "offsets have no more to them")]
+pub struct RawOffsets {
+    /// The address of the first offset.
+    pub address: u64,
+    /// The number of offsets: one more than there are segments.
+    pub len: usize,
+    /// Whether an offset has 64 bits, and not 32.
+    pub are_wide: bool,
+}
+
 /// Moving items at raw addresses.
 impl CudaWorkspace {
     /// Shuffles items at raw addresses.

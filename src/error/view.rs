@@ -48,6 +48,12 @@ pub enum ViewError {
         /// The last point of the domain.
         last: u64,
     },
+    /// The offsets of segments do not begin with 0, or descend, or do not end with the number of
+    /// items.
+    Offsets {
+        /// The number of the first offset that is wrong.
+        number: u64,
+    },
     /// A slice does not consist of whole rows, or has no number of rows because they have no
     /// items.
     NotWholeRows {
@@ -92,6 +98,11 @@ impl fmt::Display for ViewError {
                 "the view needs an index over {} points, too many to build it implicitly: use \
                  `Permutation::walk`, which needs none, or call `Permutation::build_index` first",
                 u128::from(*last) + 1
+            ),
+            Self::Offsets { number } => write!(
+                f,
+                "offset {number} of the segments is missing or wrong: the first offset is 0, none is \
+                 less than the one before it, and the last one is the number of items"
             ),
             Self::NotWholeRows { len: 0, actual } => {
                 write!(f, "a slice of {actual} items cannot be divided into rows of 0")

@@ -24,6 +24,13 @@ mod places;
 mod refill;
 mod sample;
 mod scan;
+mod segments;
+#[cfg(all(
+    feature = "cuda",
+    target_pointer_width = "64",
+    any(target_os = "linux", target_os = "windows")
+))]
+mod segments_on_gpu;
 mod then;
 mod together;
 mod tuning;
@@ -33,6 +40,7 @@ pub use cursor::Cursor;
 use index::SurvivorIndex;
 pub use iter::{Indexes, IntoIter, Iter};
 pub use many::Permutations;
+pub use segments::Segments;
 
 use core::fmt;
 use std::sync::{Arc, OnceLock};

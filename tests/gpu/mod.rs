@@ -10,6 +10,7 @@ mod group;
 mod permute;
 mod protocol;
 mod refusals;
+mod segments;
 mod streams;
 mod views;
 

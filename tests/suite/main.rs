@@ -24,6 +24,7 @@ mod partial;
 mod peer_defects;
 mod permutation;
 mod sampler;
+mod segments;
 mod stats;
 mod uniformity;
 mod views;

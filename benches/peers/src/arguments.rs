@@ -48,6 +48,8 @@ pub(crate) enum Command {
     GpuCalls,
     /// Time how the items of many rows in device memory are moved within their rows: rows as CSV
     GpuBatch,
+    /// Time how segments of different lengths in device memory are shuffled apart: rows as CSV
+    GpuSegments,
     /// Time all indexes of permutations that are longer than memory, in pieces that are added up:
     /// rows as CSV
     GpuIndexes(GpuPieces),

@@ -17,6 +17,7 @@ mod gpu_group;
 mod gpu_indexes;
 mod gpu_rng;
 mod gpu_rows;
+mod gpu_segments;
 mod gpu_time;
 mod item;
 mod machine;
@@ -68,6 +69,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Command::Files(files) => files::run(files, common),
         Command::GpuCalls => gpu_calls::run(common),
         Command::GpuBatch => gpu_batch::run(common),
+        Command::GpuSegments => gpu_segments::run(common),
         Command::GpuCold => gpu_cold::run(common),
         Command::GpuRows(lengths) => gpu_rows::run(lengths, common),
         Command::GpuGroup(groups) => gpu_group::run(groups, common),

@@ -12,7 +12,7 @@ pub mod bijection {
     pub use crate::bijection::standard::StandardCipher;
 }
 pub mod seed {
-    pub use crate::seed::{BLOCKS, words};
+    pub use crate::seed::{BLOCKS, words, words_of};
 }
 pub mod word {
     pub use crate::word::{Index, bits_for};

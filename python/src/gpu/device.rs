@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bijective_shuffle::cuda::cudarc::driver::{
     CudaEvent, CudaStream, DevicePtr, DeviceRepr, result, sys,
 };
-use bijective_shuffle::cuda::{Cuda, CudaWorkspace, RawArray};
-use bijective_shuffle::{Bijection, Error, Permutations, Word};
+use bijective_shuffle::cuda::{Cuda, CudaWorkspace, RawArray, RawOffsets};
+use bijective_shuffle::error::GpuError;
+use bijective_shuffle::{Bijection, Error, Permutations, Seed, Word};
 use bijective_shuffle_bindings::AnyOrder;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -296,6 +297,40 @@ fn short<T: DeviceRepr>(
         moved.map_err(exception)
     };
     // SAFETY: the number is what the array's own library calls its stream.
+    unsafe { in_stream(device, stream, reserve, work) }
+}
+
+/// Moves rows within their segments from one array to another.
+pub(super) fn segments(
+    seed: Seed,
+    (offsets, from, to): (DeviceMemory, DeviceMemory, DeviceMemory),
+    (device, stream): (usize, u64),
+    undo: bool,
+) -> PyResult<()> {
+    let (source, out) = (from.address, to.address);
+    let array = RawArray { source, out, len: from.rows, item_bytes: from.width };
+    let ends =
+        RawOffsets { address: offsets.address, len: offsets.rows, are_wide: offsets.width == 8 };
+    // The call needs the host.
+    let reserve = |_: &mut CudaWorkspace| Err(Error::Gpu(GpuError::Captured));
+    let work = |workspace: &mut CudaWorkspace| {
+        for memory in [offsets, from, to].into_iter().filter(|memory| memory.bytes() > 0) {
+            check_range(memory, device)?;
+        }
+        let moved = if undo {
+            // SAFETY: these are addresses of that many offsets and items on this GPU, as the
+            // interfaces of the arrays say and the driver confirms, and the output, which is new,
+            // overlaps neither. They are used in the stream of their owner alone.
+            unsafe { workspace.unshuffle_segments_raw(ends, seed, array) }
+        } else {
+            // SAFETY: these are addresses of that many offsets and items on this GPU, of which none
+            // overlaps the output, and which are used in the stream of their owner alone, whatever
+            // the direction.
+            unsafe { workspace.shuffle_segments_raw(ends, seed, array) }
+        };
+        moved.map_err(exception)
+    };
+    // SAFETY: the number is what the arrays' own library calls its stream.
     unsafe { in_stream(device, stream, reserve, work) }
 }
 

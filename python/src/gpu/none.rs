@@ -1,7 +1,7 @@
 //! The GPU side where it is not built: on systems without CUDA.
 
-use bijective_shuffle::Permutations;
 use bijective_shuffle::cuda::Cuda;
+use bijective_shuffle::{Permutations, Seed};
 use bijective_shuffle_bindings::AnyOrder;
 use pyo3::prelude::*;
 
@@ -27,6 +27,15 @@ pub(super) fn reorder(
 pub(super) fn permuted(
     _: &Permutations,
     _: (DeviceMemory, DeviceMemory),
+    (device, _): (usize, u64),
+    _: bool,
+) -> PyResult<()> {
+    name(device).map(drop)
+}
+
+pub(super) fn segments(
+    _: Seed,
+    _: (DeviceMemory, DeviceMemory, DeviceMemory),
     (device, _): (usize, u64),
     _: bool,
 ) -> PyResult<()> {

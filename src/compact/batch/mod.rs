@@ -11,6 +11,7 @@
 //! drawer   one of the two, chosen by the length
 //! rows     sharing rows among threads
 //! items    shuffling the rows of a matrix, each by its own permutation
+//! segments the same for segments of different lengths
 //! ```
 //!
 //! Each line uses those above it, and none below.
@@ -20,9 +21,11 @@ mod drawer;
 mod exact;
 mod items;
 mod rows;
+mod segments;
 
 pub(crate) use items::reorder_rows;
 pub(crate) use rows::{fill, for_each, map};
+pub(crate) use segments::{SegmentRun, fill_segments, reorder_segments};
 
 use crate::Seed;
 

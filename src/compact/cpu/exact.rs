@@ -18,14 +18,23 @@ pub(crate) fn is_exact(len: usize) -> bool {
 ///
 /// If there are more than [`Standard::EXACT_MAX`] items.
 pub(crate) fn exchange<T>(seed: &Seed, items: &mut [T], direction: Direction) {
+    exchange_by(words(seed, items.len(), &[]), items, direction);
+}
+
+/// The same by the words of the seed's stream for that many items.
+///
+/// # Panics
+///
+/// As [`exchange`].
+pub(crate) fn exchange_by<T>(words: impl FnMut() -> u64, items: &mut [T], direction: Direction) {
     let len = items.len();
     assert!(is_exact(len));
     match direction {
-        Direction::Shuffle => draw_exchanges(len, words(seed, len), |a, b| items.swap(a, b)),
+        Direction::Shuffle => draw_exchanges(len, words, |a, b| items.swap(a, b)),
         Direction::Unshuffle => {
             let mut exchanges = [(0, 0); Standard::EXACT_MAX as usize];
             let mut count = 0;
-            draw_exchanges(len, words(seed, len), |a, b| {
+            draw_exchanges(len, words, |a, b| {
                 exchanges[count] = (a, b);
                 count += 1;
             });
@@ -34,15 +43,18 @@ pub(crate) fn exchange<T>(seed: &Seed, items: &mut [T], direction: Direction) {
     }
 }
 
-/// The words from which the exchanges of this many items are drawn.
-fn words(seed: &Seed, len: usize) -> impl FnMut() -> u64 {
+/// The words from which the exchanges of this many items are drawn. The first blocks of the stream
+/// may be known, at most [`BLOCKS`] of them.
+pub(crate) fn words(seed: &Seed, len: usize, known: &[[u64; 2]]) -> impl FnMut() -> u64 {
     let domain = Standard::key_domain(len as u64);
-    let (mut words, mut used, mut next) = ([0; 2 * BLOCKS], 2 * BLOCKS, 0);
+    let mut words = [0; 2 * BLOCKS];
+    let (mut end, mut used, mut next) = (2 * known.len(), 0, known.len() as u32);
+    words[..end].copy_from_slice(known.as_flattened());
     move || {
-        if used == words.len() {
+        if used == end {
             words = seed.stream_words(domain, next);
             next += BLOCKS as u32;
-            used = 0;
+            (used, end) = (0, words.len());
         }
         used += 1;
         words[used - 1]

@@ -1,10 +1,11 @@
 //! The kernels of gpu/batch, which move items within rows, with their arguments.
 
-use super::tuning::{self, RowShape};
+use super::tuning::{self, RowShape, SegmentShape};
 use crate::Seed;
 use crate::cuda::runtime::kernel::{
     Kernel, KernelArguments, TemplateValue, arguments, device_struct,
 };
+use crate::cuda::runtime::kernels::THREADS;
 use crate::cuda::runtime::word_type::WordType;
 use crate::cuda::shuffle::tuning::DirectShape;
 use crate::engine::bijection::{DeviceWidth, batch};
@@ -111,6 +112,52 @@ arguments! {
     }
 }
 
+arguments! {
+    /// Checks offsets, and counts the segments of each class.
+    pub(super) struct CountSegments => Segments, None, "count_segments<Offset>" {
+        offsets: u64 => "const Offset*",
+        segments: u64 => "uint64_t",
+        items: u64 => "uint64_t",
+        counts: u64 => "SegmentCounts*",
+    }
+}
+
+arguments! {
+    /// Lists segments by their classes.
+    pub(super) struct ListSegments => Segments, None, "list_segments<THREADS, EACH, Offset>" {
+        offsets: u64 => "const Offset*",
+        segments: u64 => "uint64_t",
+        counts: u64 => "SegmentCounts*",
+        list: u64 => "uint32_t*",
+    }
+}
+
+arguments! {
+    /// Moves segments that are drawn exactly.
+    pub(super) struct MoveExactSegments<M>
+        => Segments, None, "move_exact_segments<THREADS, INVERSE, Offset>" {
+        keys: Keys => "Keys",
+        offsets: u64 => "const Offset*",
+        list: u64 => "const uint32_t*",
+        count: u64 => "uint64_t",
+        movement: M => "Move",
+    }
+}
+
+arguments! {
+    /// Moves segments that ciphers compact to.
+    pub(super) struct MoveCipherSegments<M>
+        => Segments, Type, "move_cipher_segments<WARPS, ROW_WARPS, SLOTS, STAGED, Offset, F>" {
+        keys: Keys => "Keys",
+        width: Width => "F::Width",
+        last: u64 => "uint64_t",
+        offsets: u64 => "const Offset*",
+        list: u64 => "const uint32_t*",
+        count: u64 => "uint64_t",
+        movement: M => "Move",
+    }
+}
+
 pub(super) fn exact_rows<A: KernelArguments>(inverse: bool, movement: TemplateValue) -> Kernel<A> {
     let threads = tuning::EXACT_ROWS;
     let template = [
@@ -152,4 +199,49 @@ pub(super) fn row_tiles<A: KernelArguments>(
         ("Move", movement),
     ];
     Kernel::new(template, threads, blocks)
+}
+
+pub(super) fn count_segments(offset: WordType) -> Kernel<CountSegments> {
+    Kernel::new([("Offset", TemplateValue::Word(offset))], THREADS, 1)
+}
+
+pub(super) fn list_segments(offset: WordType) -> Kernel<ListSegments> {
+    let template = [
+        ("THREADS", TemplateValue::Number(THREADS)),
+        ("EACH", TemplateValue::Number(tuning::LISTED_EACH)),
+        ("Offset", TemplateValue::Word(offset)),
+    ];
+    Kernel::new(template, THREADS, 1)
+}
+
+pub(super) fn exact_segments<A: KernelArguments>(
+    inverse: bool,
+    offset: WordType,
+    movement: TemplateValue,
+) -> Kernel<A> {
+    let threads = tuning::EXACT_ROWS;
+    let template = [
+        ("THREADS", TemplateValue::Number(threads)),
+        ("INVERSE", TemplateValue::Flag(inverse)),
+        ("Offset", TemplateValue::Word(offset)),
+        ("Move", movement),
+    ];
+    Kernel::new(template, threads, 1)
+}
+
+pub(super) fn cipher_segments<A: KernelArguments>(
+    shape: SegmentShape,
+    offset: WordType,
+    movement: TemplateValue,
+) -> Kernel<A> {
+    let SegmentShape { shape: RowShape { warps, row_warps, slots, blocks }, is_staged } = shape;
+    let template = [
+        ("WARPS", TemplateValue::Number(warps)),
+        ("ROW_WARPS", TemplateValue::Number(row_warps)),
+        ("SLOTS", TemplateValue::Number(slots)),
+        ("STAGED", TemplateValue::Flag(is_staged)),
+        ("Offset", TemplateValue::Word(offset)),
+        ("Move", movement),
+    ];
+    Kernel::new(template, shape.shape.threads(), blocks)
 }

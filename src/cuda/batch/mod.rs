@@ -1,8 +1,10 @@
 //! Rows of a batch in device memory: many permutations of one length, by one call. The kernels are
-//! in gpu/batch, and what users call in src/permutation/many_on_gpu.rs.
+//! in gpu/batch, and what users call in src/permutation/many_on_gpu.rs. `segments` is for segments
+//! of different lengths.
 
 mod kernels;
 pub(crate) mod rows;
+mod segments;
 pub(crate) mod tuning;
 
 use cudarc::driver::DeviceRepr;

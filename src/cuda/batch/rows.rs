@@ -131,7 +131,7 @@ fn one_by_one(
 }
 
 /// The movement of what follows the first `items` items.
-fn behind(movement: &Movement, items: u64) -> Movement {
+pub(super) fn behind(movement: &Movement, items: u64) -> Movement {
     match movement {
         &Movement::Indices { out, word } => {
             Movement::Indices { out: out.plus(items * word.bytes() as u64), word }

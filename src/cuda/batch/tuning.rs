@@ -165,6 +165,40 @@ pub(crate) fn of_indexes(last: u64, rows: u64, limits: &GpuLimits) -> RowWay {
     shape.map_or(RowWay::OneByOne, RowWay::Together)
 }
 
+/// The segments that a thread lists at a time. No other number was tried.
+pub(crate) const LISTED_EACH: u32 = 4;
+
+/// How segments of a class are moved together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SegmentShape {
+    pub(crate) shape: RowShape,
+    /// Whether their items go by way of shared memory.
+    pub(crate) is_staged: bool,
+}
+
+/// How to move `count` segments whose slots have that many bits, and whose items are words of
+/// `word_bytes`, or 0 for indexes and for items that are not words; `None` if one after the other,
+/// each by the whole device. The model is that of [`of_indexes`], and the shapes are those of rows:
+/// neither was measured with segments.
+pub(crate) fn of_segments(
+    bits: u32,
+    count: u64,
+    word_bytes: u64,
+    limits: &GpuLimits,
+) -> Option<SegmentShape> {
+    let last = u64::MAX >> (64 - bits);
+    let row_bytes = word_bytes.saturating_mul(last).saturating_add(word_bytes);
+    let alone = count.saturating_mul(7500 + last / 330);
+    let together = count.div_ceil(limits.multiprocessors.into()).saturating_mul(last / 16 * 5);
+    if alone < together || last > u32::MAX.into() {
+        return None;
+    }
+    let staged = (word_bytes > 0).then(|| shape(last, count, row_bytes, limits)).flatten();
+    let any = || shape(last, count, 0, limits).map(|shape| RowShape { slots: 8, ..shape });
+    let is_staged = staged.is_some();
+    staged.or_else(any).map(|shape| SegmentShape { shape, is_staged })
+}
+
 /// The bytes that a warp moves while a kernel is launched: 4 us at 2.5 GB/s. This is estimated.
 const WARP_BYTES: u64 = 10_000;
 

@@ -103,6 +103,15 @@ impl Executor {
         Ok(())
     }
 
+    /// Refuses a call that needs the host, before it would end a capture.
+    ///
+    /// # Errors
+    ///
+    /// [`GpuError::Captured`](crate::error::GpuError::Captured) if the stream is being captured.
+    pub(crate) fn check_not_captured(&self) -> Result<(), Error> {
+        if is_captured(&self.stream)? { Err(Error::Gpu(GpuError::Captured)) } else { Ok(()) }
+    }
+
     fn keep_if(&mut self, is_captured: bool) {
         if is_captured {
             self.tile_states.keep();

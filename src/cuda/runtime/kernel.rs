@@ -48,6 +48,8 @@ pub(crate) enum Library {
     Permutations,
     /// Those, and that of the strategy in place, which no embedded kernel uses.
     InPlace,
+    /// Those that permute, and that of segments, which no embedded kernel uses.
+    Segments,
     /// The generators, and the kernels that fill.
     Fill,
 }

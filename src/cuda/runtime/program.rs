@@ -64,6 +64,9 @@ const IN_PLACE: &str = concat!(
     include_str!("../../../gpu/shuffle/in_place/buckets.cuh"),
 );
 
+/// What follows them in a program that moves segments, for the same reason.
+const SEGMENTS: &str = include_str!("../../../gpu/batch/segments.cuh");
+
 /// The name of the kernel in every program except a user's.
 pub(crate) const ENTRY: &str = "entry";
 
@@ -135,6 +138,7 @@ impl Program {
                 match kernel.library() {
                     Library::Permutations => permutations(&self.bijection, "", &own),
                     Library::InPlace => permutations(&self.bijection, IN_PLACE, &own),
+                    Library::Segments => permutations(&self.bijection, SEGMENTS, &own),
                     Library::Fill => fill(&own),
                 }
             }

@@ -77,6 +77,14 @@ impl Movement {
         }
     }
 
+    /// Whether the items have no bytes. They cannot be told apart, so they need not be moved.
+    pub(crate) fn moves_nothing(&self) -> bool {
+        match self {
+            Self::Items { arrays, .. } => arrays.iter().all(|array| array.item == 0),
+            Self::Indices { .. } => false,
+        }
+    }
+
     /// The direction. Indexes are written where a shuffle would write items.
     pub(crate) fn direction(&self) -> Direction {
         match self {

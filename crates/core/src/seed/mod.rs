@@ -409,13 +409,25 @@ pub fn words<const LANES: usize>(
     block: u32,
     first_epoch: u64,
 ) -> [[u64; LANES]; 2] {
+    words_of(keys, &[domain; LANES], block, first_epoch)
+}
+
+/// [`words`], where each epoch has a domain of its own.
+#[doc(hidden)]
+#[inline(always)]
+pub fn words_of<const LANES: usize>(
+    keys: &[u64],
+    domains: &[u32; LANES],
+    block: u32,
+    first_epoch: u64,
+) -> [[u64; LANES]; 2] {
     let mut epochs = [first_epoch; LANES];
     for (lane, epoch) in epochs.iter_mut().enumerate() {
         *epoch = epoch.wrapping_add(lane as u64);
     }
     let high_words = epochs.map(|epoch| epoch >> 32);
     let mut x: Counters<LANES> =
-        [[u64::from(block); LANES], [u64::from(domain); LANES], epochs, high_words];
+        [[u64::from(block); LANES], domains.map(u64::from), epochs, high_words];
     for &key in keys {
         encrypt(key, &mut x);
     }
@@ -459,20 +471,31 @@ mod tests {
 
     #[test]
     fn words_of_many_epochs_are_those_of_each() {
+        fn check(
+            seed: Seed,
+            domains: [KeyDomain; 5],
+            (block, first): (u32, u64),
+            words: [[u64; 5]; 2],
+        ) {
+            for (lane, domain) in domains.into_iter().enumerate() {
+                let epoch = first.wrapping_add(lane as u64);
+                let mut stream = seed.with_epoch(epoch).key_stream(domain);
+                for _ in 0..2 * block {
+                    stream.next_u64();
+                }
+                assert_eq!(words.map(|word| word[lane]), [0; 2].map(|_| stream.next_u64()));
+            }
+        }
         for seed in [Seed::new(0x0123_4567_89AB_CDEF), Seed::from_bytes([0xA5; 32])] {
             // Crosses the end of the low word, and the end of all epochs.
             for first in [0, u64::from(u32::MAX) - 2, u64::MAX - 1] {
                 for block in 0..3 {
-                    let domain = KeyDomain::Exact(32);
-                    let words = words::<5>(seed.keys(), domain.word(), block, first);
-                    for lane in 0..5 {
-                        let epoch = first.wrapping_add(lane as u64);
-                        let mut stream = seed.with_epoch(epoch).key_stream(domain);
-                        for _ in 0..2 * block {
-                            stream.next_u64();
-                        }
-                        assert_eq!(words.map(|word| word[lane]), [0; 2].map(|_| stream.next_u64()));
-                    }
+                    let alike = [KeyDomain::Exact(32); 5];
+                    let words = words::<5>(seed.keys(), alike[0].word(), block, first);
+                    check(seed, alike, (block, first), words);
+                    let domains = [9, 32, 5, 9, 20].map(KeyDomain::Exact);
+                    let words = words_of(seed.keys(), &domains.map(KeyDomain::word), block, first);
+                    check(seed, domains, (block, first), words);
                 }
             }
         }

@@ -52,6 +52,7 @@ pub(crate) fn compile_all(evaluated: &Evaluated<'_>, kernels: &[Instance]) {
     let text = match kernels[0].library() {
         Library::Permutations => super::permutations(bijection, "", &texts.concat()),
         Library::InPlace => super::permutations(bijection, IN_PLACE, &texts.concat()),
+        Library::Segments => super::permutations(bijection, SEGMENTS, &texts.concat()),
         Library::Fill => fill(&texts.concat()),
     };
     let is_long = std::env::var_os("BIJECTIVE_SHUFFLE_LONG").is_some();
@@ -66,7 +67,7 @@ pub(crate) fn compile_all(evaluated: &Evaluated<'_>, kernels: &[Instance]) {
 
 /// The text of a program that permutes by a bijection, without kernels.
 pub(crate) fn permutations(source: &DeviceSource) -> String {
-    super::permutations(source.form(), IN_PLACE, "")
+    super::permutations(source.form(), &[IN_PLACE, SEGMENTS].concat(), "")
 }
 
 /// Compiles all kernels that some plans launch, unless another test has done so.
