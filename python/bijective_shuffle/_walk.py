@@ -19,33 +19,25 @@ ROUNDS = 10
 
 
 class Batch(NamedTuple):
-    """One random word's share of a draw: the ranges `first`, `first - 1`, .., `count` of them."""
+    """What one random word serves in a draw: the ranges from `first` down, so many `ranges`."""
 
     first: int
-    count: int
+    ranges: int
     product: int
 
 
-def checked_length(n: SupportsIndex, most: int = 2**64 - 1) -> int:
-    """The length, if it is from 0 up to `most`."""
-    n = operator.index(n)
-    if not 0 <= n <= most:
-        raise ValueError(f"a length is an integer from 0 up to {most}, not {n}")
-    return n
-
-
-def checked_word(number: SupportsIndex, what: str) -> int:
+def checked(number: SupportsIndex, what: str, alternative: str = "") -> int:
     """The number, if it has 64 bits."""
     number = operator.index(number)
     if not 0 <= number <= M64:
-        raise ValueError(f"{what} is an integer from 0 up to 2^64 - 1, not {number}")
+        raise ValueError(f"{what} is an integer from 0 to 2^64 - 1{alternative}, not {number}")
     return number
 
 
 def seed_words(seed: Seed) -> list[int]:
     """The one or four 64-bit words of a seed."""
     if not isinstance(seed, bytes):
-        return [checked_word(seed, "a seed")]
+        return [checked(seed, "a seed", " or 32 bytes")]
     if len(seed) != 32:
         raise ValueError(f"a seed has 32 bytes, not {len(seed)}")
     return [int.from_bytes(seed[k : k + 8], "little") for k in range(0, 32, 8)]
@@ -78,7 +70,7 @@ def philox(key: tuple[int, int], counter: tuple[int, int, int, int]) -> tuple[in
 
 def key_stream(seed: Seed, epoch: SupportsIndex, domain: int) -> Iterator[int]:
     """The 64-bit words of a key stream (chapter 3)."""
-    words, epoch = seed_words(seed), checked_word(epoch, "an epoch")
+    words, epoch = seed_words(seed), checked(epoch, "epoch")
     number = 0
     while True:
         block = number, domain, epoch & M32, epoch >> 32

@@ -63,7 +63,7 @@ class Walk:
 
     def __init__(self, n: SupportsIndex, seed: _Number, epoch: _Number = 0) -> None:
         self._n = _length(n)
-        self._seed, self._epoch = _words(seed, "a seed"), _words(epoch, "an epoch")
+        self._seed, self._epoch = _words(seed, "a seed"), _words(epoch, "epoch")
         self._order: Permutation | None = None
         if isinstance(self._seed, jax.core.Tracer) or isinstance(self._epoch, jax.core.Tracer):
             self._keys = _traced_keys(self._n, jnp.asarray(self._seed), jnp.asarray(self._epoch))
@@ -98,8 +98,8 @@ class Walk:
         there a place outside of the order counts as the last one, as in JAX's own indexing.
 
         An integer gives an integer, and an array of NumPy one of NumPy: these are evaluated on the
-        host, for loaders, and raise `IndexError` for a place outside. If the seed is traced, an
-        integer gives an array of JAX.
+        host, for loaders, and raise `IndexError` for a place outside. If the seed or the epoch is
+        traced, they give arrays of JAX too.
         """
         return self._at(i, False)
 
@@ -110,8 +110,8 @@ class Walk:
     @overload
     def inverse(self, x: Array) -> Array: ...
     def inverse(self, x: Any) -> Any:
-        """The place of item `x`, or the places of an array of items; types and errors are those of
-        a call."""
+        """The place of item `x`, or the places of an array of items, with the types of a call. On
+        the host, `ValueError` is raised for what is no item."""
         return self._at(x, True)
 
     def shuffled(self, x: Any) -> Any:
@@ -142,7 +142,8 @@ class Walk:
             raise ValueError(f"a batch has from 1 up to {self._n} items, not {size}")
         number = jnp.asarray(step)
         _check_integers(number, "a step")
-        return _batch(self, number, size=size)
+        items: Array = _batch(self, number, size=size)
+        return items
 
     def __len__(self) -> int:
         return self._n
@@ -185,29 +186,26 @@ class Walk:
     def _at(self, i: Any, inverse: bool) -> Any:
         if isinstance(i, Array):
             return self._in_trace(i, inverse)
-        if isinstance(i, np.ndarray):
-            return self._host().position(i) if inverse else self._checked(i)
-        place = operator.index(i)
-        if not 0 <= place < self._n:
-            raise IndexError(f"{place} is outside of an order of {self._n} items")
+        if not isinstance(i, np.ndarray):
+            i = operator.index(i)
         if isinstance(self._keys, jax.core.Tracer):
-            return self._in_trace(jnp.asarray(place, _index(self._n)), inverse)
-        return self._host().position(place) if inverse else self._host()[place]
-
-    def _checked(self, places: NDArray[Any]) -> NDArray[Any]:
-        # Those of a `Permutation` may count from the end.
-        if places.size and places.min() < 0:
-            raise IndexError(f"{places.min()} is outside of an order of {self._n} items")
-        return self._host()[places]
+            return self._in_trace(jnp.asarray(i, _index(self._n)), inverse)
+        if inverse:
+            return self._host().position(i)
+        # Places of a `Permutation` may count from the end, and these may not.
+        if np.size(i) and np.min(i) < 0:
+            raise IndexError(f"index {np.min(i)} is out of range for {self._n} places")
+        return self._host()[i]
 
     def _in_trace(self, i: Array, inverse: bool) -> Array:
         _check_integers(i, "a place")
-        return _evaluate(self._keys, i, n=self._n, inverse=inverse)
+        found: Array = _evaluate(self._keys, i, n=self._n, inverse=inverse)
+        return found
 
 
 def _length(n: SupportsIndex) -> int:
-    n = _walk.checked_length(n)
-    if n > 2**32 and not jax.config.jax_enable_x64:
+    n = _walk.checked(n, "n")
+    if n > 2**32 and jax.dtypes.canonicalize_dtype(np.uint64) != np.uint64:
         raise ValueError(
             f"an order of {n} items needs integers of 64 bits, and JAX counts up to 2^32 without: "
             'jax.config.update("jax_enable_x64", True) turns them on'
@@ -239,13 +237,12 @@ def _check_integers(numbers: Array, what: str) -> None:
 
 def _words(number: Any, what: str) -> Any:
     """The 32-bit words of a seed or an epoch: of NumPy, unless they are traced."""
-    if isinstance(number, bytes) and what == "a seed":
-        return np.array(_walk.halves(_walk.seed_words(number)), np.uint32)
     if not isinstance(number, jax.core.Tracer):
         if isinstance(number, Array):
             number = np.asarray(number)
         if np.ndim(number) == 0:
-            return np.array(_walk.halves([_walk.checked_word(number, what)]), np.uint32)
+            read = [_walk.checked(number, what)] if what == "epoch" else _walk.seed_words(number)
+            return np.array(_walk.halves(read), np.uint32)
     sizes = (2, 8) if what == "a seed" else (2,)
     if number.ndim == 1 and number.dtype == np.uint32 and number.shape[0] in sizes:
         return number
@@ -326,7 +323,7 @@ def _traced_table(n: int, seed: Array, epoch: Array) -> Array:
         return jnp.stack([items, items])
     # All batches draw their first range at once, then their second, and so on.
     first = np.array([batch.first for batch in batches], np.uint32)
-    count = np.array([batch.count for batch in batches], np.uint32)
+    count = np.array([batch.ranges for batch in batches], np.uint32)
 
     def draw(step: Array, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         low, high, others = state
@@ -368,7 +365,7 @@ def _accepted(n: int, seed: Array, epoch: Array, batches: list[_walk.Batch]) -> 
         is_second = at & np.uint32(1) != 0
         return jnp.where(is_second, block[2], block[0]), jnp.where(is_second, block[3], block[1])
 
-    def attempt(state: tuple[Array, ...]) -> tuple[Array, ...]:
+    def attempt(state: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
         at, refused, *_ = state
         at = at + (count >= jnp.argmax(refused).astype(np.uint32)).astype(np.uint32)
         low, high = words(at)
@@ -392,7 +389,8 @@ def _evaluate(keys: Array, i: Array, *, n: int, inverse: bool) -> Array:
     wide = word if i.dtype.itemsize <= np.dtype(word).itemsize else np.uint64
     x = jnp.minimum(i.astype(wide), wide(last)).astype(word)
     if _is_table(n):
-        return keys[int(inverse)].at[x].get(mode="promise_in_bounds").astype(found)
+        entries: Array = keys[int(inverse)].at[x].get(mode="promise_in_bounds")
+        return entries.astype(found)
     turn = partial(_backward if inverse else _forward, keys, n)
     x = turn(x)
     if n & last:
@@ -421,7 +419,8 @@ def _backward(keys: Array, n: int, x: Array) -> Array:
     for number in reversed(range(_walk.ROUNDS)):
         x = x ^ x >> word(half + number % 2)
         x = (x - keys[1, number]) * keys[2, number] & mask
-    return x ^ x >> word(half + 1)
+    x = x ^ x >> word(half + 1)
+    return x
 
 
 @partial(jax.jit, static_argnames="size")
@@ -442,4 +441,5 @@ def _batch(walk: Walk, step: Array, *, size: int) -> Array:
 
     keys = lax.cond(epochs == 0, lambda: jnp.asarray(walk._keys), later)
     places = step.astype(kind) * kind(size) + jnp.arange(size, dtype=kind)
-    return _evaluate(keys, places, n=walk.n, inverse=False)
+    items: Array = _evaluate(keys, places, n=walk.n, inverse=False)
+    return items
