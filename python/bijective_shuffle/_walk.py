@@ -119,3 +119,11 @@ def table(n: int, seed: Seed, epoch: SupportsIndex) -> tuple[list[int], list[int
     for place, item in enumerate(items):
         places[item] = place
     return items, places
+
+
+def parameters(n: int, seed: Seed, epoch: SupportsIndex) -> list[int]:
+    """An order as a list of words, for kernels: the last place, the mask of the domain and half of
+    its bits, rounded up; then the rows of `chain`, or those of `table`."""
+    rows = table(n, seed, epoch) if n <= TABLE_MAX else chain(n, seed, epoch)
+    width = bits(n)
+    return [max(n, 1) - 1, (1 << width) - 1, (width + 1) // 2, *(word for row in rows for word in row)]
