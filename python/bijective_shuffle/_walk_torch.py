@@ -11,6 +11,7 @@ from typing import Any, SupportsIndex, TypeAlias
 
 import torch
 from torch import Tensor
+from torch.library import custom_op, register_fake, register_vmap
 
 from . import _walk, cuda
 from ._native import Permutation
@@ -114,7 +115,7 @@ def _evaluate(
             return _natively(i, Permutation.walk(n, seed, epoch), inverse).to(found)
         keys = _known_keys(n, seed, epoch, i.device)
     else:
-        keys = _drawn_keys(n, _words(seed, i.device), _words(epoch, i.device), i.device)
+        keys = _drawn_keys(n, _words(seed, True, i.device), _words(epoch, False, i.device), i.device)
     # Those outside count as the last one.
     x = torch.where(i < 0, n - 1, i.to(torch.int64)).clamp(max=n - 1).to(_word(n))
     if _is_table(n):
@@ -144,19 +145,21 @@ def _signed(word: int) -> int:
     return word - 2**64 if word >= _MOST else word
 
 
-def _words(number: _Number | SupportsIndex, device: torch.device) -> Tensor:
+def _words(number: Any, is_seed: bool, device: torch.device) -> Tensor:
     """The 64-bit words of a seed or an epoch."""
     if isinstance(number, Tensor):
-        if number.dtype != torch.int64 or number.shape not in ((), (1,), (4,)):
+        is_key = is_seed and number.shape == (4,)
+        if number.dtype != torch.int64 or (number.ndim > 0 and not is_key):
             raise TypeError(
                 "a seed or an epoch is an integer, or a tensor of int64 without dimensions, not one "
                 f"of {number.dtype} and of the shape {tuple(number.shape)}"
             )
         return number.reshape(-1).to(device)
-    if isinstance(number, bytes):
-        words = [_signed(word) for word in _walk.seed_words(number)]
-        return torch.tensor(words, dtype=torch.int64, device=device)
-    return torch.full((1,), _signed(operator.index(number)), dtype=torch.int64, device=device)
+    words = _walk.seed_words(number) if is_seed else [_walk.checked(number, "epoch")]
+    if len(words) == 1:
+        # While a function is compiled, the number may be a symbol.
+        return torch.full((1,), _signed(words[0]), dtype=torch.int64, device=device)
+    return torch.tensor([_signed(word) for word in words], dtype=torch.int64, device=device)
 
 
 def _known_keys(n: int, seed: Seed, epoch: SupportsIndex, device: torch.device) -> Tensor:
@@ -206,7 +209,7 @@ def _high(x: Tensor) -> Tensor:
     return x >> 32 & _walk.M32
 
 
-@torch.library.custom_op("bijective_shuffle::table", mutates_args=())
+@custom_op("bijective_shuffle::table", mutates_args=())
 def _table(seed: Tensor, epoch: Tensor, n: int) -> Tensor:
     """The table of a seed that is a tensor. Its draw has no fixed number of steps."""
     words = [word & _walk.M64 for word in seed.tolist()]
@@ -214,12 +217,12 @@ def _table(seed: Tensor, epoch: Tensor, n: int) -> Tensor:
     return torch.tensor(_walk.table(n, known, epoch.item() & _walk.M64), device=seed.device)
 
 
-@_table.register_fake
+@register_fake("bijective_shuffle::table")
 def _(seed: Tensor, epoch: Tensor, n: int) -> Tensor:
     return torch.empty((2, n), dtype=torch.int64, device=seed.device)
 
 
-@_table.register_vmap
+@register_vmap("bijective_shuffle::table")
 def _(info: Any, in_dims: Any, seed: Tensor, epoch: Tensor, n: int) -> tuple[Tensor, int]:
     seeds, epochs = (
         [x] * info.batch_size if dim is None else x.unbind(dim)
@@ -261,7 +264,7 @@ def _finished(x: Tensor, n: int, keys: Tensor, inverse: bool) -> Tensor:
     return finished
 
 
-@torch.library.custom_op("bijective_shuffle::finish", mutates_args=())
+@custom_op("bijective_shuffle::finish", mutates_args=())
 def _finish(x: Tensor, keys: Tensor, n: int, inverse: bool) -> Tensor:
     """What `_finished` does, where no graph is made: only values that are left are evaluated."""
     done = x.reshape(-1).clone()
@@ -273,12 +276,12 @@ def _finish(x: Tensor, keys: Tensor, n: int, inverse: bool) -> Tensor:
     return done.reshape(x.shape)
 
 
-@_finish.register_fake
+@register_fake("bijective_shuffle::finish")
 def _(x: Tensor, keys: Tensor, n: int, inverse: bool) -> Tensor:
     return torch.empty_like(x, memory_format=torch.contiguous_format)
 
 
-@_finish.register_vmap
+@register_vmap("bijective_shuffle::finish")
 def _(
     info: Any, in_dims: Any, x: Tensor, keys: Tensor, n: int, inverse: bool
 ) -> tuple[Tensor, int]:

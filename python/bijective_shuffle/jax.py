@@ -26,6 +26,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
+from jax.core import Tracer
+from jax.tree_util import register_pytree_node_class
 from numpy.typing import NDArray
 
 from . import _walk
@@ -40,7 +42,7 @@ _Number: TypeAlias = Seed | Array
 _M16 = np.uint32(0xFFFF)
 
 
-@jax.tree_util.register_pytree_node_class
+@register_pytree_node_class
 class Walk:
     """The order of `Permutation.walk(n, seed, epoch)`: `p(i)` is the item at place `i`, and
     `p.inverse(x)` the place of item `x`.
@@ -65,7 +67,7 @@ class Walk:
         self._n = _length(n)
         self._seed, self._epoch = _words(seed, "a seed"), _words(epoch, "epoch")
         self._order: Permutation | None = None
-        if isinstance(self._seed, jax.core.Tracer) or isinstance(self._epoch, jax.core.Tracer):
+        if isinstance(self._seed, Tracer) or isinstance(self._epoch, Tracer):
             self._keys = _traced_keys(self._n, jnp.asarray(self._seed), jnp.asarray(self._epoch))
             return
         key = _seed_of(self._seed), _epoch_of(self._epoch)
@@ -188,7 +190,7 @@ class Walk:
             return self._in_trace(i, inverse)
         if not isinstance(i, np.ndarray):
             i = operator.index(i)
-        if isinstance(self._keys, jax.core.Tracer):
+        if isinstance(self._keys, Tracer):
             return self._in_trace(jnp.asarray(i, _index(self._n)), inverse)
         if inverse:
             return self._host().position(i)
@@ -237,7 +239,7 @@ def _check_integers(numbers: Array, what: str) -> None:
 
 def _words(number: Any, what: str) -> Any:
     """The 32-bit words of a seed or an epoch: of NumPy, unless they are traced."""
-    if not isinstance(number, jax.core.Tracer):
+    if not isinstance(number, Tracer):
         if isinstance(number, Array):
             number = np.asarray(number)
         if np.ndim(number) == 0:
