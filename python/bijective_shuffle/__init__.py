@@ -12,7 +12,8 @@ values.
 `bijective_shuffle.cuda` is for arrays on a GPU, and `bijective_shuffle.files` for files and folders,
 also for such as are larger than memory. Adapters are in modules of their own, which import
 their framework: `bijective_shuffle.torch`, `.grain`, `.streaming`, `.datasets`, `.megatron`, `.frames`, `.dask`,
-`.ray`, `.spark`, `.daft` and `.lance`.
+`.ray`, `.spark`, `.daft` and `.lance`. `.jax`, `.torch`, `.triton`, `.numba` and `.cupy` evaluate single
+places inside compiled functions and kernels.
 """
 
 from . import cuda, files

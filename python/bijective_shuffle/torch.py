@@ -1,4 +1,5 @@
-"""Samplers and a data set for the data loaders of PyTorch.
+"""Samplers and data sets for the data loaders of PyTorch, and orders as operations on tensors:
+`walk`, `walk_inverse` and `randperm`, in compiled functions too.
 
 | class | for |
 | --- | --- |
@@ -47,7 +48,7 @@ import numbers
 import operator
 from collections.abc import Iterator, Sized
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch.utils.data import Sampler as TorchSampler
 from torch.utils.data.distributed import DistributedSampler
@@ -57,6 +58,9 @@ from ._loops import BatchLoops, Iteration, Loops, Place, described
 from ._native import Sampler
 from ._sources import NodeDataset, SourceBatchSampler, StreamDataset
 
+if TYPE_CHECKING:
+    from ._walk_torch import randperm, walk, walk_inverse
+
 __all__ = [
     "BlockDataset",
     "NodeDataset",
@@ -64,7 +68,19 @@ __all__ = [
     "ShuffleSampler",
     "SourceBatchSampler",
     "StreamDataset",
+    "randperm",
+    "walk",
+    "walk_inverse",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Older versions of PyTorch have the samplers alone.
+    if name in ("randperm", "walk", "walk_inverse"):
+        from . import _walk_torch
+
+        return getattr(_walk_torch, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _length(data: Sized | int) -> int:

@@ -79,7 +79,8 @@ def test_examples_of_the_documents(name, tmp_path, monkeypatch):
 
 
 # Imports a module where nothing else is installed but the packages that are named, for which there
-# are empty ones, whose every name is a class.
+# are empty ones, whose every name is a class. As a decorator, or with arguments as one that makes a
+# decorator, a class leaves a function as it is.
 IMPORTING = """
 import importlib.abc, importlib.machinery, sys, types
 import numpy
@@ -90,7 +91,10 @@ class Named(types.ModuleType):
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
-        made = type(name, (), {"__class_getitem__": classmethod(lambda made, _: made)})
+        made = type(name, (), {
+            "__class_getitem__": classmethod(lambda made, _: made),
+            "__new__": lambda made, *args, **_: args[0] if args and callable(args[0]) else made,
+        })
         setattr(self, name, made)
         return made
 
