@@ -130,7 +130,7 @@ fn segments_are_moved_at_addresses() {
     let overlapping = RawArray { out: there.source + 4, len: 100, ..there };
     // SAFETY: the arrays overlap, so this fails before anything is launched.
     let refused = unsafe { workspace.shuffle_segments_raw(ends, 3, overlapping) };
-    assert_eq!(refused, Err(Error::Gpu(GpuError::Overlap)));
+    assert_eq!(refused, Err(Error::Gpu(GpuError::ArraysOverlap)));
 }
 
 /// Nothing is moved, and the workspace is as usable as before.
@@ -182,7 +182,7 @@ fn segments_are_refused_in_a_capture() {
     let mut out = stream.alloc_zeros::<u32>(3).unwrap();
     stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).unwrap();
     let refused = workspace.shuffle_segments_into(&offsets, 1, &source, &mut out);
-    assert_eq!(refused, Err(Error::Gpu(GpuError::Captured)));
+    assert_eq!(refused, Err(Error::Gpu(GpuError::StreamCaptured)));
     // SAFETY: the stream exists, and its capture is ended, whatever it is like.
     let graph = unsafe {
         bijective_shuffle::cuda::cudarc::driver::result::stream::end_capture(stream.cu_stream())

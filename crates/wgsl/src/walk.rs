@@ -73,7 +73,7 @@ impl WgslWalk {
         if cipher.last() > u32::MAX.into() {
             return Err(WgslError::DomainTooWide { last: cipher.last() });
         }
-        let source = cipher.device_source().ok_or(WgslError::NoText { family: None })?;
+        let source = cipher.device_source().ok_or(WgslError::NoSource { family: None })?;
         let form = source.view();
         let keys = ["multipliers", "increments", "undo"]
             .into_iter()

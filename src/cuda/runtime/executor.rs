@@ -107,9 +107,9 @@ impl Executor {
     ///
     /// # Errors
     ///
-    /// [`GpuError::Captured`](crate::error::GpuError::Captured) if the stream is being captured.
+    /// [`GpuError::StreamCaptured`](crate::error::GpuError::StreamCaptured) if the stream is being captured.
     pub(crate) fn check_not_captured(&self) -> Result<(), Error> {
-        if is_captured(&self.stream)? { Err(Error::Gpu(GpuError::Captured)) } else { Ok(()) }
+        if is_captured(&self.stream)? { Err(Error::Gpu(GpuError::StreamCaptured)) } else { Ok(()) }
     }
 
     fn keep_if(&mut self, is_captured: bool) {
