@@ -57,7 +57,7 @@ pub(crate) struct Arguments {
     #[arg(short, long, overrides_with = "repeat", conflicts_with_all = ["undo", "together"])]
     pub(crate) repeat: bool,
 
-    /// Where the order is computed: cpu, cuda, or the faster by auto
+    /// Where the order is computed: cpu, cuda or auto
     #[arg(help_heading = ORDER)]
     #[arg(long, value_enum, default_value_t = BackendName::Cpu, hide_possible_values = true)]
     backend: BackendName,
@@ -116,7 +116,7 @@ pub(crate) struct Arguments {
     #[arg(hide_default_value = true)]
     pub(crate) header_bytes: u64,
 
-    /// Shuffle a table's row groups, then the rows among W of them at a time
+    /// Shuffle a table's row groups, then the rows of W of them at a time
     #[arg(help_heading = RECORDS)]
     #[arg(long, value_name = "W", conflicts_with = "undo")]
     #[arg(conflicts_with_all = sets::PLAIN)]
@@ -130,7 +130,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     pub(crate) sets: SetArguments,
 
-    /// Use about SIZE of memory, as 512M; by default 3/4 of what is available
+    /// Use about SIZE of memory, as 512M; by default 3/4 of what is free
     #[arg(help_heading = MEMORY)]
     #[arg(long, value_name = "SIZE")]
     memory: Option<MemorySize>,

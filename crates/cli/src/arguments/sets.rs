@@ -40,7 +40,7 @@ pub(crate) struct SetArguments {
     #[arg(conflicts_with_all = PLAIN)]
     header_prefix: Vec<ByteArgument>,
 
-    /// Shuffle rows of CSV, which may be quoted; commas or DELIM part fields
+    /// Shuffle rows of CSV, with quotes; a comma or DELIM divides fields
     #[arg(help_heading = RECORDS)]
     #[arg(long, value_name = "DELIM", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = ",", value_parser = parse_delimiter)]
