@@ -22,7 +22,7 @@ impl CudaWorkspace {
     /// # Errors
     ///
     /// [`Error::LengthMismatch`] if source and output have different lengths;
-    /// [`GpuError::Captured`](crate::error::GpuError::Captured) in a capture;
+    /// [`GpuError::StreamCaptured`](crate::error::GpuError::StreamCaptured) in a capture;
     /// [`ViewError::Offsets`](crate::error::ViewError::Offsets) if the offsets do not begin with 0,
     /// descend, or do not end with the number of items;
     /// [`GpuError::DomainTooWide`](crate::error::GpuError::DomainTooWide) for 2^32 - 1 segments or
@@ -99,7 +99,7 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// [`GpuError::Overlap`](crate::error::GpuError::Overlap) if the two arrays overlap;
+    /// [`GpuError::ArraysOverlap`](crate::error::GpuError::ArraysOverlap) if the two arrays overlap;
     /// [`GpuError::OutOfMemory`](crate::error::GpuError::OutOfMemory) if the array's size in bytes
     /// does not fit 64 bits; and otherwise as
     /// [`shuffle_segments_into`](Self::shuffle_segments_into).

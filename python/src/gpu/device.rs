@@ -312,7 +312,7 @@ pub(super) fn segments(
     let ends =
         RawOffsets { address: offsets.address, len: offsets.rows, are_wide: offsets.width == 8 };
     // The call needs the host.
-    let reserve = |_: &mut CudaWorkspace| Err(Error::Gpu(GpuError::Captured));
+    let reserve = |_: &mut CudaWorkspace| Err(Error::Gpu(GpuError::StreamCaptured));
     let work = |workspace: &mut CudaWorkspace| {
         for memory in [offsets, from, to].into_iter().filter(|memory| memory.bytes() > 0) {
             check_range(memory, device)?;
