@@ -86,8 +86,8 @@ impl<B: Bijection<u64>> CycleWalk<B> {
 }
 
 impl CycleWalk<Standard> {
-    /// What [`from_seed`](FromSeed::from_seed) draws, also in a constant: the order of `len` items of
-    /// `Permutation::walk`. A length of 0 counts as 1.
+    /// What [`from_seed`](FromSeed::from_seed) draws, also in a constant: the order of `len` items
+    /// of `Permutation::walk`. A length of 0 counts as 1.
     ///
     /// In a `const` or a `static` the compiler draws the key, so a microcontroller has it in its
     /// program memory.
