@@ -99,16 +99,23 @@ pub trait Word:
     /// no inverse, the value is unspecified.
     #[inline]
     fn odd_inverse(self) -> Self {
-        // Newton's iteration doubles the number of correct low bits. x itself is correct to 3 bits,
-        // since x * x = 1 mod 8 for odd x, so 5 steps pass 64 bits.
-        let two = Self::ONE + Self::ONE;
-        let mut inverse = self;
-        for _ in 0..5 {
-            let error = two.wrapping_sub(self.wrapping_mul(inverse));
-            inverse = inverse.wrapping_mul(error);
-        }
-        inverse
+        Self::wrap(odd_inverse(self.widen()))
     }
+}
+
+/// [`Word::odd_inverse`] in a constant.
+#[inline]
+pub(crate) const fn odd_inverse(number: u64) -> u64 {
+    // Newton's iteration doubles the number of correct low bits. x itself is correct to 3 bits,
+    // since x * x = 1 mod 8 for odd x, so 5 steps pass 64 bits.
+    let mut inverse = number;
+    let mut step = 0;
+    while step < 5 {
+        let error = 2_u64.wrapping_sub(number.wrapping_mul(inverse));
+        inverse = inverse.wrapping_mul(error);
+        step += 1;
+    }
+    inverse
 }
 
 macro_rules! word {
@@ -212,7 +219,7 @@ narrow_index!(u16);
 /// `2^b >= len`.
 #[doc(hidden)]
 #[inline]
-pub fn bits_for(len: u64) -> u32 {
+pub const fn bits_for(len: u64) -> u32 {
     u64::BITS - len.saturating_sub(1).leading_zeros()
 }
 

@@ -134,9 +134,10 @@ impl Writer {
         ];
         let width = self.key([word(form, "width.last")?, shifts[0], shifts[1], below[0]]);
         let odd = self.key([below[1], 0, 0, 0]);
-        let keys: Vec<String> = (0..rounds)
-            .map(|r| self.key([multipliers[r], increments[r], undo[r], undo_increments[r]]))
-            .collect();
+        let mut keys = Vec::new();
+        for r in 0..rounds {
+            keys.push(self.key([multipliers[r], increments[r], undo[r], undo_increments[r]]));
+        }
         let [forward, inverse] = chain(
             rounds,
             |round| format!("x = x * {0}.x + {0}.y;", keys[round]),

@@ -1,9 +1,9 @@
 //! [`CycleWalk`]: a bijection restricted to fewer points.
 
 use super::hooks::{EngineHooks, Hooked};
-use super::{Bijection, DeviceSource, FromSeed, Trusted, TrustedBijection};
+use super::{Bijection, DeviceSource, FromSeed, Standard, Trusted, TrustedBijection};
 use crate::error::{BijectionError, IndexError};
-use crate::seed::{KeyDomain, Words};
+use crate::seed::{KeyDomain, Seed, Words};
 use crate::word::Word;
 
 /// A bijection on `[0, n)` restricted to `[0, m)`: values of `m` or more are mapped again until one
@@ -35,6 +35,20 @@ use crate::word::Word;
 pub struct CycleWalk<B, N = u64> {
     inner: B,
     last: N,
+}
+
+/// The value of a walk, also in a constant, where no closure can be called.
+macro_rules! walked {
+    ($word:ident, $point:expr, $last:expr, $outside:expr, $x:ident => $step:expr) => {{
+        let ($x, mut left) = ($point, $outside);
+        let mut value = $step;
+        while value > $last && left > <$word as Word>::ZERO {
+            let $x = value;
+            value = $step;
+            left = left - <$word as Word>::ONE;
+        }
+        value
+    }};
 }
 
 impl<B, N: Word> CycleWalk<B, N> {
@@ -71,16 +85,47 @@ impl<B: Bijection<u64>> CycleWalk<B> {
     }
 }
 
+impl CycleWalk<Standard> {
+    /// What [`from_seed`](FromSeed::from_seed) draws, also in a constant: the order of `len` items
+    /// of `Permutation::walk`. A length of 0 counts as 1.
+    ///
+    /// In a `const` or a `static` the compiler draws the key, so a microcontroller has it in its
+    /// program memory.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use bijective_shuffle::bijection::{CycleWalk, Standard};
+    /// use bijective_shuffle::prelude::*;
+    ///
+    /// static PAGES: CycleWalk<Standard> = CycleWalk::of_seed(1000, Seed::new(42));
+    /// const FIRST: u64 = PAGES.forward(0);
+    ///
+    /// assert_eq!(PAGES, CycleWalk::from_seed(1000, 42));
+    /// assert_eq!(Permutation::walk(1000, 42).get(0)?, FIRST);
+    /// # Ok::<(), bijective_shuffle::Error>(())
+    /// ```
+    pub const fn of_seed(len: u64, seed: Seed) -> Self {
+        Self { inner: Standard::constant(len, seed), last: len.saturating_sub(1) }
+    }
+
+    /// [`Bijection::forward`], also in a constant.
+    pub const fn forward(&self, slot: u64) -> u64 {
+        let outside = self.inner.constant_last() - self.last;
+        walked!(u64, slot, self.last, outside, x => self.inner.constant_value(x))
+    }
+
+    /// [`Bijection::inverse`], also in a constant.
+    pub const fn inverse(&self, index: u64) -> u64 {
+        let outside = self.inner.constant_last() - self.last;
+        walked!(u64, index, self.last, outside, x => self.inner.constant_slot(x))
+    }
+}
+
 /// Applies `step` to `point` until the value is at most `last`, or no more steps are allowed.
 #[inline]
 fn walk<N: Word>(point: N, last: N, outside: N, step: impl Fn(N) -> N) -> N {
-    let mut value = step(point);
-    let mut left = outside;
-    while value > last && left > N::ZERO {
-        value = step(value);
-        left = left - N::ONE;
-    }
-    value
+    walked!(N, point, last, outside, x => step(x))
 }
 
 impl<N: Word, B: Bijection<N>> CycleWalk<B, N> {
@@ -212,5 +257,32 @@ impl<B: FromSeed + Bijection<u64>> FromSeed for CycleWalk<B> {
 
     fn key_domain(len: u64) -> KeyDomain {
         B::key_domain(len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What constants have: the same members and the same values, to the ends of the domain and
+    /// beyond.
+    #[test]
+    fn constants_are_what_a_seed_draws() {
+        let long = [257, 300, 1000, 1024, 1025, 1 << 32, (1 << 32) + 1, 1 << 63, u64::MAX];
+        for len in (0..=300).chain(long) {
+            for seed in [Seed::new(len), Seed::from_bytes([len as u8; 32])] {
+                let seed = seed.with_epoch(len ^ 3);
+                let drawn: CycleWalk<Standard> = CycleWalk::from_seed(len, seed);
+                let constant = CycleWalk::of_seed(len, seed);
+                assert_eq!(constant, drawn);
+                let last = drawn.last();
+                for point in (0..300).map(|k| k.min(last)).chain([last / 3, last]) {
+                    let value = Bijection::forward(&drawn, point);
+                    assert_eq!(constant.forward(point), value);
+                    assert_eq!(constant.inverse(value), point);
+                    assert_eq!(Bijection::inverse(&drawn, value), point);
+                }
+            }
+        }
     }
 }

@@ -5,7 +5,7 @@
 
 use super::traits::EngineHooks;
 use super::{Bijection, DeviceSource, Trusted, TrustedBijection};
-use crate::seed::Words;
+use crate::seed::{KeyStream, Words};
 use crate::word::{Index, Word};
 
 /// The most points.
@@ -22,6 +22,51 @@ pub(super) struct Exact {
     inverse: [u8; POINTS],
 }
 
+/// The exchanges of [`draw_exchanges`], also in a constant, where no closure can be called.
+macro_rules! exchanges {
+    ($len:expr, $draw:expr, |$a:ident, $b:ident| $exchange:expr) => {
+        let mut range = $len as u64;
+        while range > 1 {
+            let (count, product) =
+                if range <= POINTS as u64 { BATCHES[range as usize] } else { batch(range) };
+            let mut fraction = $draw;
+            while !is_accepted(fraction, product) {
+                fraction = $draw;
+            }
+            let end = range - count;
+            while range > end {
+                #[allow(clippy::cast_lossless, reason = "constants have no `From`")]
+                let wide = fraction as u128 * range as u128;
+                fraction = wide as u64;
+                range -= 1;
+                let ($a, $b) = (range as usize, (wide >> 64) as usize);
+                $exchange;
+            }
+        }
+    };
+}
+
+/// The permutation that is drawn from words; a trait's method cannot be called in a constant.
+macro_rules! drawn {
+    ($len:expr, $words:expr) => {{
+        let points = if $len == 0 { 1 } else { $len as usize };
+        assert!($len <= POINTS as u64, "at most 256 points");
+        let (mut forward, mut inverse) = ([0; POINTS], [0; POINTS]);
+        let mut point = 0;
+        while point < points {
+            forward[point] = point as u8;
+            point += 1;
+        }
+        exchanges!(points, $words.next_u64(), |a, b| forward.swap(a, b));
+        let mut slot = 0;
+        while slot < points {
+            inverse[forward[slot] as usize] = slot as u8;
+            slot += 1;
+        }
+        Self { last: (points - 1) as u8, forward, inverse }
+    }};
+}
+
 impl Exact {
     /// Draws the permutation of `len` points (of one if `len` is 0) that a table of this length is
     /// drawn as from the same words.
@@ -30,16 +75,26 @@ impl Exact {
     ///
     /// If there are more than [`POINTS`].
     pub(super) fn draw<W: Words + ?Sized>(len: u64, words: &mut W) -> Self {
-        let last = u8::try_from(len.saturating_sub(1)).expect("at most 256 points");
-        let (mut forward, mut inverse) = ([0; POINTS], [0; POINTS]);
-        for point in 0..=last {
-            forward[usize::from(point)] = point;
-        }
-        draw_exchanges(usize::from(last) + 1, || words.next_u64(), |a, b| forward.swap(a, b));
-        for slot in 0..=last {
-            inverse[usize::from(forward[usize::from(slot)])] = slot;
-        }
-        Self { last, forward, inverse }
+        drawn!(len, words)
+    }
+
+    /// [`draw`](Self::draw) in a constant.
+    pub(super) const fn constant(len: u64, words: &mut KeyStream) -> Self {
+        drawn!(len, words)
+    }
+
+    /// [`Bijection::forward`] in a constant.
+    pub(super) const fn value(&self, slot: u64) -> u64 {
+        if slot <= self.last as u64 { self.forward[slot as usize] as u64 } else { slot }
+    }
+
+    /// [`Bijection::inverse`] in a constant.
+    pub(super) const fn slot(&self, index: u64) -> u64 {
+        if index <= self.last as u64 { self.inverse[index as usize] as u64 } else { index }
+    }
+
+    pub(super) const fn last(&self) -> u64 {
+        self.last as u64
     }
 
     fn values(&self) -> &[u8] {
@@ -53,7 +108,7 @@ impl Exact {
 
 impl Bijection for Exact {
     fn last(&self) -> u64 {
-        self.last.into()
+        self.last()
     }
 
     fn forward(&self, slot: u64) -> u64 {
@@ -162,19 +217,7 @@ pub fn draw_exchanges(
     mut draw: impl FnMut() -> u64,
     mut exchange: impl FnMut(usize, usize),
 ) {
-    let mut range = len as u64;
-    while range > 1 {
-        let known = usize::try_from(range).ok().and_then(|range| BATCHES.get(range));
-        let (count, product) = known.copied().unwrap_or_else(|| batch(range));
-        let mut fraction = accepted(product, &mut draw);
-        let end = range - count;
-        while range > end {
-            let wide = u128::from(fraction) * u128::from(range);
-            fraction = wide as u64;
-            range -= 1;
-            exchange(range as usize, (wide >> 64) as usize);
-        }
-    }
+    exchanges!(len, draw(), |a, b| exchange(a, b));
 }
 
 /// How many of the ranges `range, range - 1, .., 2` one word can serve, and their product.
@@ -202,25 +245,19 @@ static BATCHES: [(u64, u64); POINTS + 1] = {
     batches
 };
 
-/// Draws a word from which the ranges can be drawn without bias. Words whose last remainder is
-/// below `2^64 mod product` are rejected.
+/// Whether the ranges can be drawn from a word without bias. Words whose last remainder is below
+/// `2^64 mod product` are rejected.
 #[inline]
-fn accepted(product: u64, mut draw: impl FnMut() -> u64) -> u64 {
-    loop {
-        let word = draw();
-        // The remainder after all multiplications is that of a single multiplication by the
-        // product.
-        let remainder = word.wrapping_mul(product);
-        if remainder >= product || remainder >= rejected(product) {
-            return word;
-        }
-    }
+const fn is_accepted(word: u64, product: u64) -> bool {
+    // The remainder after all multiplications is that of a single multiplication by the product.
+    let remainder = word.wrapping_mul(product);
+    remainder >= product || remainder >= rejected(product)
 }
 
 /// How many of the `2^64` remainders are rejected, the smallest ones, so that each outcome keeps
 /// the same number of the others.
 #[inline]
-pub fn rejected(product: u64) -> u64 {
+pub const fn rejected(product: u64) -> u64 {
     product.wrapping_neg() % product
 }
 

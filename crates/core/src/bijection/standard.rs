@@ -4,6 +4,7 @@ use super::exact::{Exact, POINTS};
 use super::traits::{EngineHooks, pass_on};
 use super::{Bijection, DeviceSource, FromSeed, MulXorshift, Trusted, TrustedBijection};
 use crate::seed::{KeyDomain, Seed, Words};
+use crate::word::bits_for;
 
 /// The default family, which `Permutation::new` and
 /// `par_bijective_shuffle` use.
@@ -71,6 +72,39 @@ impl Standard {
     /// 5 (`docs/quality.md`), and lengths up to 256 take at most 8 bits. A table of that size is
     /// small and quick to draw.
     pub const EXACT_MAX: u64 = POINTS as u64;
+
+    /// [`FromSeed::from_seed`] in a constant.
+    pub(super) const fn constant(len: u64, seed: Seed) -> Self {
+        Self(if len <= Self::EXACT_MAX {
+            let mut words = seed.key_stream(KeyDomain::Exact(len));
+            StandardKind::Exact(Exact::constant(len, &mut words))
+        } else {
+            let mut words = seed.key_stream(KeyDomain::Bits(bits_for(len)));
+            StandardKind::Cipher(StandardCipher::constant(len, &mut words))
+        })
+    }
+
+    /// [`Bijection::last`], [`Bijection::forward`] and [`Bijection::inverse`] in a constant.
+    pub(super) const fn constant_last(&self) -> u64 {
+        match &self.0 {
+            StandardKind::Exact(exact) => exact.last(),
+            StandardKind::Cipher(cipher) => u64::MAX >> (u64::BITS - cipher.bits()),
+        }
+    }
+
+    pub(super) const fn constant_value(&self, slot: u64) -> u64 {
+        match &self.0 {
+            StandardKind::Exact(exact) => exact.value(slot),
+            StandardKind::Cipher(cipher) => cipher.constant_value(slot),
+        }
+    }
+
+    pub(super) const fn constant_slot(&self, index: u64) -> u64 {
+        match &self.0 {
+            StandardKind::Exact(exact) => exact.slot(index),
+            StandardKind::Cipher(cipher) => cipher.constant_slot(index),
+        }
+    }
 
     // Neither this nor what calls it is `inline`: the ciphers' evaluators are compiled here alone.
     fn inner(&self) -> &dyn TrustedBijection {

@@ -180,14 +180,14 @@ impl Seed {
     ///
     /// For [`KeyDomain::Bits`] of more than 64 bits, which no domain has.
     #[inline]
-    pub fn key_stream(&self, domain: KeyDomain) -> KeyStream {
+    pub const fn key_stream(&self, domain: KeyDomain) -> KeyStream {
         KeyStream { seed: *self, domain: domain.word(), next_block: 0, block: [0; 4], used: 4 }
     }
 
     /// The keys for the block function, in the order in which they are applied.
     #[doc(hidden)]
     #[inline]
-    pub fn keys(&self) -> &[u64] {
+    pub const fn keys(&self) -> &[u64] {
         match &self.key {
             Key::Short(key) => core::slice::from_ref(key),
             Key::Long(keys) => keys,
@@ -214,11 +214,14 @@ impl Seed {
     }
 
     #[inline]
-    fn block(&self, counter: [u32; 4]) -> [u32; 4] {
-        let encrypt = |counter, key: u64| {
-            Philox4x32::<10>::new([key as u32, (key >> 32) as u32]).block(counter)
-        };
-        self.keys().iter().copied().fold(counter, encrypt)
+    const fn block(&self, counter: [u32; 4]) -> [u32; 4] {
+        let keys = self.keys();
+        let (mut x, mut k) = (counter, 0);
+        while k < keys.len() {
+            x = Philox4x32::<10>::new([keys[k] as u32, (keys[k] >> 32) as u32]).block(x);
+            k += 1;
+        }
+        x
     }
 }
 
@@ -265,7 +268,7 @@ impl KeyDomain {
     /// Word 1 of the counters.
     #[doc(hidden)]
     #[inline]
-    pub fn word(self) -> u32 {
+    pub const fn word(self) -> u32 {
         const EXACT: u32 = 1 << 31;
         const GENERATOR: u32 = 1 << 29;
         const LOADER: u32 = 1 << 28;
@@ -273,7 +276,7 @@ impl KeyDomain {
         match self {
             Self::Bits(bits) => {
                 // Larger numbers are the words of the other domains.
-                assert!(bits <= 64, "a domain of 2^{bits} points is too large: at most 2^64");
+                assert!(bits <= 64, "a domain has at most 2^64 points");
                 bits
             }
             Self::Exact(size) => (size ^ size >> 31 ^ size >> 62) as u32 | EXACT,
@@ -302,7 +305,7 @@ pub struct KeyStream {
 impl KeyStream {
     /// The next 32-bit word.
     #[inline]
-    pub fn next_u32(&mut self) -> u32 {
+    pub const fn next_u32(&mut self) -> u32 {
         if self.used == self.block.len() {
             let epoch = self.seed.epoch;
             let counter = [self.next_block, self.domain, epoch as u32, (epoch >> 32) as u32];
@@ -317,9 +320,9 @@ impl KeyStream {
 
     /// The next 64-bit word: two of 32 bits, the low one first.
     #[inline]
-    pub fn next_u64(&mut self) -> u64 {
-        let [low, high] = [(); 2].map(|()| u64::from(self.next_u32()));
-        high << 32 | low
+    pub const fn next_u64(&mut self) -> u64 {
+        let low = self.next_u32() as u64;
+        (self.next_u32() as u64) << 32 | low
     }
 }
 

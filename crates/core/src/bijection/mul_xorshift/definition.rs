@@ -3,7 +3,36 @@
 use crate::base::check::check_bits;
 use crate::base::simd::{SimdKernel, SimdLevel};
 use crate::error::BijectionError;
-use crate::word::{Word, bits_for};
+use crate::seed::KeyStream;
+use crate::word::{Word, bits_for, odd_inverse};
+
+/// The value at a slot, also in a constant, where a trait's methods cannot be called.
+macro_rules! value {
+    ($self:ident, $slot:ident, $mask:expr) => {{
+        let (mask, mut round) = ($mask, 0);
+        let mut x = $slot ^ ($slot >> $self.shift(true));
+        while round < ROUNDS {
+            x = x.wrapping_mul($self.multipliers[round]).wrapping_add($self.increments[round]);
+            x = x & mask;
+            x = x ^ (x >> $self.shift(round % 2 == 1));
+            round += 1;
+        }
+        x
+    }};
+}
+
+/// The slot with a value, in the same way.
+macro_rules! slot {
+    ($self:ident, $index:ident, $mask:expr) => {{
+        let (mask, mut round, mut x) = ($mask, ROUNDS, $index);
+        while round > 0 {
+            round -= 1;
+            x = x ^ (x >> $self.shift(round % 2 == 1));
+            x = x.wrapping_sub($self.increments[round]).wrapping_mul($self.undo[round]) & mask;
+        }
+        x ^ (x >> $self.shift(true))
+    }};
+}
 
 /// A chain of keyed affine maps and xorshifts on `2^b` points, for every `b` from 2 to 64.
 ///
@@ -77,10 +106,40 @@ impl<const ROUNDS: usize> MulXorshift<ROUNDS> {
     /// two for each round.
     #[doc(hidden)]
     pub fn of_words(len: u64, words: [[u64; 2]; ROUNDS]) -> Self {
-        let multiplier = |word| if word & 4 == 0 { word & !7 | 3 } else { word & !7 | 5 };
         let bits = bits_for(len).max(Self::MIN_BITS);
         Self::reduced(bits, words.map(|[_, word]| multiplier(word)), words.map(|[word, _]| word))
     }
+
+    /// [`of_words`](Self::of_words) in a constant, by the next words of a stream.
+    pub(crate) const fn constant(len: u64, words: &mut KeyStream) -> Self {
+        let least = bits_for(len);
+        let bits = if least < Self::MIN_BITS { Self::MIN_BITS } else { least };
+        let mask = u64::MAX >> (u64::BITS - bits);
+        let [mut multipliers, mut increments, mut undo] = [[0; ROUNDS]; 3];
+        let mut round = 0;
+        while round < ROUNDS {
+            increments[round] = words.next_u64() & mask;
+            multipliers[round] = multiplier(words.next_u64()) & mask;
+            undo[round] = odd_inverse(multipliers[round]) & mask;
+            round += 1;
+        }
+        Self { bits, multipliers, increments, undo }
+    }
+
+    /// [`value`](Self::value) in a constant.
+    pub(crate) const fn constant_value(&self, slot: u64) -> u64 {
+        value!(self, slot, u64::MAX >> (u64::BITS - self.bits))
+    }
+
+    /// [`slot`](Self::slot) in a constant.
+    pub(crate) const fn constant_slot(&self, index: u64) -> u64 {
+        slot!(self, index, u64::MAX >> (u64::BITS - self.bits))
+    }
+}
+
+/// The multiplier that a word gives: 3 or 5 modulo 8, by its bit 2.
+const fn multiplier(word: u64) -> u64 {
+    if word & 4 == 0 { word & !7 | 3 } else { word & !7 | 5 }
 }
 
 impl<const ROUNDS: usize, N: Word> MulXorshift<ROUNDS, N> {
@@ -130,8 +189,8 @@ impl<const ROUNDS: usize, N: Word> MulXorshift<ROUNDS, N> {
 
     /// The shift after a round. The xorshift before the first round counts as round -1.
     #[inline]
-    pub(super) fn shift(&self, round_is_odd: bool) -> usize {
-        self.bits.div_ceil(2) as usize + usize::from(round_is_odd)
+    pub(super) const fn shift(&self, round_is_odd: bool) -> usize {
+        self.bits.div_ceil(2) as usize + round_is_odd as usize
     }
 }
 
@@ -139,25 +198,13 @@ impl<const ROUNDS: usize, N: Word> MulXorshift<ROUNDS, N> {
     /// The value at a slot.
     #[inline]
     pub(super) fn value(&self, slot: N) -> N {
-        let mask = N::low_mask(self.bits);
-        let mut x = xorshift(slot, self.shift(true));
-        for round in 0..ROUNDS {
-            x = x.wrapping_mul(self.multipliers[round]).wrapping_add(self.increments[round]);
-            x = xorshift(x & mask, self.shift(round % 2 == 1));
-        }
-        x
+        value!(self, slot, N::low_mask(self.bits))
     }
 
     /// The slot with the given value.
     #[inline]
     pub(super) fn slot(&self, index: N) -> N {
-        let mask = N::low_mask(self.bits);
-        let mut x = index;
-        for round in (0..ROUNDS).rev() {
-            x = xorshift(x, self.shift(round % 2 == 1)).wrapping_sub(self.increments[round]);
-            x = x.wrapping_mul(self.undo[round]) & mask;
-        }
-        xorshift(x, self.shift(true))
+        slot!(self, index, N::low_mask(self.bits))
     }
 }
 
@@ -180,9 +227,4 @@ impl<const COUNT: usize, N: Word> SimdKernel for Inverses<COUNT, N> {
         }
         inverses
     }
-}
-
-#[inline]
-fn xorshift<N: Word>(x: N, shift: usize) -> N {
-    x ^ (x >> shift)
 }
