@@ -200,5 +200,67 @@ def gpu_torch(scale):
         yield f"walk: {n} int32", times[1], times[2]
 
 
+@case("cupy")
+def gpu_cupy(scale):
+    """2^28 indexes by a `RawKernel`, beside `cupy.random.permutation`."""
+    import bijective_shuffle as bs
+    import cupy as cp
+    from bijective_shuffle.cupy import walk_params, walk_source
+
+    code = walk_source() + '''
+    extern "C" __global__ void indexes(bijective_shuffle::walk p, unsigned int *out) {
+        const unsigned long long i = blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x;
+        if (i < p.size()) out[i] = p(i);
+    }'''
+    indexes = cp.RawKernel(code, "indexes", options=("--std=c++17",))
+    at = cp.ElementwiseKernel("uint64 i, raw uint64 order", "uint64 x",
+                              "x = (*reinterpret_cast<const bijective_shuffle::walk *>(&order[0]))(i)",
+                              "walk_at", preamble=walk_source(), options=("--std=c++17",))
+    for n in (2**28 // scale, 3 * 2**26 // scale, 200):
+        params, out = walk_params(n, 42), cp.empty(n, cp.uint32)
+
+        def ours():
+            indexes((-(-n // 256),), (256,), (params, out))
+            cp.cuda.Device().synchronize()
+
+        def theirs():
+            cp.random.permutation(n)
+            cp.cuda.Device().synchronize()
+
+        ours(), theirs()
+        want = bs.Permutation.walk(n, 42)[:100].to_numpy()
+        assert (out[:100].get() == want).all()
+        assert (at(cp.arange(100, dtype="u8"), cp.asarray(params.view("u8"))).get() == want).all()
+        if n > 200:
+            yield f"{n} uint32", *least(ours, theirs, rounds=5)
+
+
+@case("numba")
+def gpu_numba(scale):
+    """2^28 indexes by a kernel of Numba."""
+    import bijective_shuffle as bs
+    import numpy as np
+    from bijective_shuffle.numba import cuda_walk, walk_params
+    from numba import cuda
+
+    @cuda.jit
+    def indexes(params, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = cuda_walk(i, params)
+
+    for n in (2**28 // scale, 3 * 2**26 // scale, 200):
+        params, out = cuda.to_device(walk_params(n, 42)), cuda.device_array(n, np.uint32)
+
+        def ours():
+            indexes[-(-n // 256), 256](params, out)
+            cuda.synchronize()
+
+        ours()
+        assert (out[:100].copy_to_host() == bs.Permutation.walk(n, 42)[:100].to_numpy()).all()
+        if n > 200:
+            yield f"{n} uint32", least(ours)[0], None
+
+
 if __name__ == "__main__":
     main("python-walks.csv")
