@@ -36,18 +36,20 @@ def jax_order(scale):
     import jax.numpy as jnp
     from bijective_shuffle.jax import Walk
 
-    for n in (ITEMS // scale, 3 * ITEMS // 4 // scale):
-        ours = jax.jit(lambda p, n=n: p(jnp.arange(n)))
-        theirs = jax.jit(lambda key, n=n: jax.random.permutation(key, n))
-        key = jax.random.key(42)
-        yield f"{n} indexes", *least(waiting(ours, Walk(n, 42)), waiting(theirs, key), rounds=3)
+    n, key = ITEMS // scale, jax.random.key(42)
+    compiled = jax.jit(lambda key: jax.random.permutation(key, n)).lower(key).compile()
+    theirs = least(lambda: compiled(key).block_until_ready(), rounds=2)[0]
+    for count, beside in ((n, theirs), (3 * n // 4, None)):
+        ours = waiting(jax.jit(lambda p, count=count: p(jnp.arange(count))), Walk(count, 42))
+        yield f"{count} indexes", least(ours)[0], beside
 
 
 @case("jax")
 def jax_step(scale):
-    """A batch of 4096 in each step of a compiled loop, beside a slice of `jax.random.permutation`."""
+    """A batch of 4096 in each step of a compiled loop, beside a slice of an order that is in memory."""
     import jax
     import jax.numpy as jnp
+    from bijective_shuffle import Permutation
     from bijective_shuffle.jax import Walk
 
     n, size, steps = ITEMS, 4096, 1000 // min(scale, 10)
@@ -58,18 +60,15 @@ def jax_step(scale):
 
         return jax.lax.scan(step, jnp.uint32(0), jnp.arange(steps))[0]
 
-    def theirs(key):
-        order = jax.random.permutation(key, n)
-        return loop(lambda k: jax.lax.dynamic_slice(order, (k * size,), (size,)))
-
-    for name, n in (("", n), (", of 3/4 of the items", 3 * n // 4), (", of 256 items", 256)):
-        size = min(size, n)
+    order = Permutation(n, 42).to_numpy("int32")
+    theirs = jax.jit(lambda order: loop(lambda k: jax.lax.dynamic_slice(order, (k * size,), (size,))))
+    times = least(waiting(theirs, jnp.asarray(order)))
+    for n, size in ((n, size), (3 * n // 4, size), (256, 256)):
         ours = jax.jit(lambda p, size=size: loop(lambda k: p.batch(k, size)))
-        memory = ours.lower(Walk(n, 42)).compile().memory_analysis().temp_size_in_bytes
-        beside = waiting(jax.jit(theirs), jax.random.key(42)) if not name else None
-        times = least(waiting(ours, Walk(n, 42)), *[beside] * (not name), rounds=3)
-        yield f"a batch of {size}{name}", times[0] / steps, times[1] / steps if not name else None
-        yield f"a batch of {size}{name}: working memory, in bytes", memory, None
+        held = ours.lower(Walk(n, 42)).compile().memory_analysis().temp_size_in_bytes
+        time = least(waiting(ours, Walk(n, 42)), rounds=3)[0] / steps
+        yield f"a batch of {size} of {n}", time, times[0] / steps if n == ITEMS else None
+        yield f"a batch of {size} of {n}: working memory, in bytes", held, None
 
 
 @case("torch")
@@ -199,6 +198,68 @@ def gpu_torch(scale):
                          lambda: torch.randperm(n, dtype=torch.int32, device="cuda"))
         yield f"walk, compiled: {n} int32", times[0], times[2]
         yield f"walk: {n} int32", times[1], times[2]
+
+
+@case("cupy")
+def gpu_cupy(scale):
+    """2^28 indexes by a `RawKernel`, beside `cupy.random.permutation`."""
+    import bijective_shuffle as bs
+    import cupy as cp
+    from bijective_shuffle.cupy import walk_params, walk_source
+
+    code = walk_source() + '''
+    extern "C" __global__ void indexes(bijective_shuffle::walk p, unsigned int *out) {
+        const unsigned long long i = blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x;
+        if (i < p.size()) out[i] = p(i);
+    }'''
+    indexes = cp.RawKernel(code, "indexes", options=("--std=c++17",))
+    at = cp.ElementwiseKernel("uint64 i, raw uint64 order", "uint64 x",
+                              "x = (*reinterpret_cast<const bijective_shuffle::walk *>(&order[0]))(i)",
+                              "walk_at", preamble=walk_source(), options=("--std=c++17",))
+    for n in (2**28 // scale, 3 * 2**26 // scale, 200):
+        params, out = walk_params(n, 42), cp.empty(n, cp.uint32)
+
+        def ours():
+            indexes((-(-n // 256),), (256,), (params, out))
+            cp.cuda.Device().synchronize()
+
+        def theirs():
+            cp.random.permutation(n)
+            cp.cuda.Device().synchronize()
+
+        ours(), theirs()
+        want = bs.Permutation.walk(n, 42)[:100].to_numpy()
+        assert (out[:100].get() == want).all()
+        assert (at(cp.arange(100, dtype="u8"), cp.asarray(params.view("u8"))).get() == want).all()
+        if n > 200:
+            yield f"{n} uint32", *least(ours, theirs, rounds=5)
+
+
+@case("numba")
+def gpu_numba(scale):
+    """2^28 indexes by a kernel of Numba."""
+    import bijective_shuffle as bs
+    import numpy as np
+    from bijective_shuffle.numba import cuda_walk, walk_params
+    from numba import cuda
+
+    @cuda.jit
+    def indexes(params, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = cuda_walk(i, params)
+
+    for n in (2**28 // scale, 3 * 2**26 // scale, 200):
+        params, out = cuda.to_device(walk_params(n, 42)), cuda.device_array(n, np.uint32)
+
+        def ours():
+            indexes[-(-n // 256), 256](params, out)
+            cuda.synchronize()
+
+        ours()
+        assert (out[:100].copy_to_host() == bs.Permutation.walk(n, 42)[:100].to_numpy()).all()
+        if n > 200:
+            yield f"{n} uint32", least(ours)[0], None
 
 
 if __name__ == "__main__":

@@ -171,7 +171,8 @@ def _known_keys(n: int, seed: Seed, epoch: SupportsIndex, device: torch.device) 
 def _drawn_keys(n: int, seed: Tensor, epoch: Tensor, device: torch.device) -> Tensor:
     """What `_known_keys` gives, from the words of a seed and of an epoch that are tensors."""
     if _is_table(n):
-        return _table(seed, epoch, n)
+        drawn_table: Tensor = _table(seed, epoch, n)
+        return drawn_table
     size = 1 << _walk.bits(n)
     # Chapter 2, for the ten blocks at once. Whole products of 32-bit words wrap in int64, and their
     # bits are right.
@@ -209,20 +210,20 @@ def _high(x: Tensor) -> Tensor:
     return x >> 32 & _walk.M32
 
 
-@custom_op("bijective_shuffle::table", mutates_args=())
+@custom_op("bijective_shuffle::table", mutates_args=())  # type: ignore[untyped-decorator, unused-ignore]
 def _table(seed: Tensor, epoch: Tensor, n: int) -> Tensor:
     """The table of a seed that is a tensor. Its draw has no fixed number of steps."""
     words = [word & _walk.M64 for word in seed.tolist()]
     known = words[0] if len(words) == 1 else b"".join(word.to_bytes(8, "little") for word in words)
-    return torch.tensor(_walk.table(n, known, epoch.item() & _walk.M64), device=seed.device)
+    return torch.tensor(_walk.table(n, known, int(epoch.item()) & _walk.M64), device=seed.device)
 
 
-@register_fake("bijective_shuffle::table")
+@register_fake("bijective_shuffle::table")  # type: ignore[untyped-decorator, unused-ignore]
 def _(seed: Tensor, epoch: Tensor, n: int) -> Tensor:
     return torch.empty((2, n), dtype=torch.int64, device=seed.device)
 
 
-@register_vmap("bijective_shuffle::table")
+@register_vmap("bijective_shuffle::table")  # type: ignore[untyped-decorator, unused-ignore]
 def _(info: Any, in_dims: Any, seed: Tensor, epoch: Tensor, n: int) -> tuple[Tensor, int]:
     seeds, epochs = (
         [x] * info.batch_size if dim is None else x.unbind(dim)
@@ -258,13 +259,14 @@ def _finished(x: Tensor, n: int, keys: Tensor, inverse: bool) -> Tensor:
         return (torch.where(x >= n, _turn(x, n, keys, inverse), x),)
 
     if torch.compiler.is_compiling() and not _is_mapped(x):
-        done: Tensor = torch.while_loop(is_left, turn, (x,))[0]
+        loop: Any = torch.while_loop
+        done: Tensor = loop(is_left, turn, (x,))[0]
         return done
     finished: Tensor = _finish(x, keys, n, inverse)
     return finished
 
 
-@custom_op("bijective_shuffle::finish", mutates_args=())
+@custom_op("bijective_shuffle::finish", mutates_args=())  # type: ignore[untyped-decorator, unused-ignore]
 def _finish(x: Tensor, keys: Tensor, n: int, inverse: bool) -> Tensor:
     """What `_finished` does, where no graph is made: only values that are left are evaluated."""
     done = x.reshape(-1).clone()
@@ -276,12 +278,12 @@ def _finish(x: Tensor, keys: Tensor, n: int, inverse: bool) -> Tensor:
     return done.reshape(x.shape)
 
 
-@register_fake("bijective_shuffle::finish")
+@register_fake("bijective_shuffle::finish")  # type: ignore[untyped-decorator, unused-ignore]
 def _(x: Tensor, keys: Tensor, n: int, inverse: bool) -> Tensor:
     return torch.empty_like(x, memory_format=torch.contiguous_format)
 
 
-@register_vmap("bijective_shuffle::finish")
+@register_vmap("bijective_shuffle::finish")  # type: ignore[untyped-decorator, unused-ignore]
 def _(
     info: Any, in_dims: Any, x: Tensor, keys: Tensor, n: int, inverse: bool
 ) -> tuple[Tensor, int]:

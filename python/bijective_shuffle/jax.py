@@ -439,7 +439,8 @@ def _batch(walk: Walk, step: Array, *, size: int) -> Array:
         high = (epochs >> 32).astype(np.uint32) if epochs.dtype.itemsize == 8 else np.uint32(0)
         least = walk._epoch[0] + low
         most = walk._epoch[1] + high + (least < low)
-        return _traced_keys(walk.n, jnp.asarray(walk._seed), jnp.stack([least, most]))
+        drawn: Array = _traced_keys(walk.n, jnp.asarray(walk._seed), jnp.stack([least, most]))
+        return drawn
 
     keys = lax.cond(epochs == 0, lambda: jnp.asarray(walk._keys), later)
     places = step.astype(kind) * kind(size) + jnp.arange(size, dtype=kind)

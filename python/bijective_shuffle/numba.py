@@ -115,9 +115,10 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     # Numba looks for CUDA when this is imported.
     if name in ("cuda_walk", "cuda_walk_inverse"):
-        from numba import cuda
+        from numba.cuda import jit
 
-        made = _functions(cuda.jit(device=True))
+        device: Any = jit
+        made = _functions(device(device=True))
         globals().update(cuda_walk=made[0], cuda_walk_inverse=made[1])
         return globals()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
