@@ -90,7 +90,7 @@ __device__ __forceinline__ void find_shares(uint32_t len, Shares& shares) {
     }
 }
 
-// Moves segments that are drawn exactly, the first `count` of a list: a warp draws 32 of them, a
+// Moves `count` segments that are drawn exactly, those of a list: a warp draws 32 of them, a
 // thread each, in the same layout as rows, and then moves their items together. The longest of them
 // is in the class of the last, which decides how many threads share a segment.
 template <int THREADS, bool INVERSE, class Offset, class Move>
@@ -157,7 +157,7 @@ __device__ __forceinline__ void move_cipher_segments(const Keys& keys, const typ
                                                      const Move& move) {
     static_assert(ROW_WARPS == 1 || ROW_WARPS == WARPS,
                   "a segment's warps wait for each other by themselves or as a block");
-    static_assert(!STAGED || !Move::WRITES_INDEXES && !Move::ROWS, "only words are staged");
+    static_assert(!STAGED || (!Move::WRITES_INDEXES && !Move::ROWS), "only words are staged");
     constexpr uint32_t AT_ONCE = WARPS / ROW_WARPS, TILE = ROW_WARPS * 32 * SLOTS;
     using T = typename Move::Value;
     extern __shared__ __align__(16) unsigned char memory[];

@@ -537,7 +537,8 @@ def test_segments_that_cannot_be():
     a = np.arange(6)
     for offsets, error in [([], ValueError), ([1, 6], ValueError), ([0, 4, 3, 6], ValueError),
                            ([-1, 6], ValueError), ([0, 5], bs.ArrayError), ([0, 7], bs.ArrayError),
-                           ([0, 2**63, 6], ValueError), ([0.0, 6.0], TypeError), ([[0, 6]], TypeError)]:
+                           ([0, 2**63 - 1, 6], ValueError), (np.uint64([0, 2**63, 6]), ValueError),
+                           ([0.0, 6.0], TypeError), ([[0, 6]], TypeError)]:
         for call in (bs.shuffle_segments, bs.unshuffle_segments):
             with pytest.raises(error):
                 call(a, np.array(offsets), 1)

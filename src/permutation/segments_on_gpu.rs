@@ -14,8 +14,8 @@ impl CudaWorkspace {
     ///
     /// The offsets are in device memory, in words of 32 or 64 bits. The call waits for the GPU once,
     /// to learn whether they are right and how long the segments are, so it cannot be captured in a
-    /// graph. One launch moves all segments of up to 256 items, and one for each power of two those
-    /// up to that length. A segment that is so long that the whole device is faster than a block is
+    /// graph. Two launches move all segments of up to 256 items, and one for each power of two
+    /// those up to that length. A segment that is so long that the whole device is faster than a block is
     /// moved as by [`shuffle_into`](Self::shuffle_into), one after the other. It needs NVRTC, and
     /// working memory of 4 bytes a segment.
     ///

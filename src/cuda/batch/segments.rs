@@ -38,8 +38,9 @@ use crate::{Bijection, Error, FromSeed, Seed, Word};
 /// `CLASSES` in gpu/batch/segments.cuh.
 const CLASSES: usize = 65;
 
-/// The classes that are drawn exactly.
+/// The classes that are drawn exactly: up to [`tuning::FEW_EXACT_BITS`], and more.
 const EXACT_CLASSES: usize = Standard::EXACT_MAX.ilog2() as usize + 1;
+const FEW_CLASSES: usize = tuning::FEW_EXACT_BITS + 1;
 
 /// The words of `SegmentCounts` in gpu/batch/segments.cuh.
 const COUNT_WORDS: usize = 2 * CLASSES + 1;
@@ -47,6 +48,11 @@ const COUNT_WORDS: usize = 2 * CLASSES + 1;
 /// Where the counts are, and the list after them.
 const COUNTS: Address = Address::Scratch(0);
 const LIST: Address = Address::Scratch((COUNT_WORDS as u64 * 4).next_multiple_of(256));
+
+/// Where those of the list from `start` on are.
+fn listed(start: u32) -> Address {
+    LIST.plus(u64::from(start) * 4)
+}
 
 /// Segments to be moved, or whose indexes are to be written.
 pub(super) struct SegmentsJob {
@@ -272,7 +278,7 @@ impl SegmentsJob {
             let mut numbers = try_with_capacity(count as usize)?;
             numbers.resize(count as usize, 0_u32);
             // SAFETY: the caller promises the list, in which those of the class are.
-            unsafe { reader.read(at.at(LIST.plus(u64::from(start) * 4)), &mut numbers) }?;
+            unsafe { reader.read(at.at(listed(start)), &mut numbers) }?;
             long.try_reserve(numbers.len()).map_err(|_| Error::OutOfMemory {
                 bytes: u64::from(count) * size_of::<LongSegment>() as u64,
             })?;
@@ -317,11 +323,15 @@ impl SegmentsJob {
         limits: &GpuLimits,
     ) -> Result<(DevicePlan<'static>, Vec<(u32, u32)>), Error> {
         let (mut plan, mut long) = (self.plan(), Vec::new());
-        let exact = counts[..EXACT_CLASSES].iter().sum();
-        if exact > 0 {
-            plan.launch(self.exact(exact));
+        let mut start = 0;
+        for classes in [0..FEW_CLASSES, FEW_CLASSES..EXACT_CLASSES] {
+            let bits = classes.end - 1;
+            let count = counts[classes].iter().sum();
+            if count > 0 {
+                plan.launch(self.exact(bits, start, count));
+            }
+            start += count;
         }
-        let mut start = exact;
         for (bits, &count) in (0..).zip(counts).skip(EXACT_CLASSES).filter(|(_, count)| **count > 0)
         {
             let shape = tuning::of_segments(bits, count.into(), self.word_bytes(), limits);
@@ -334,15 +344,17 @@ impl SegmentsJob {
         Ok((plan, long))
     }
 
-    /// Moves the first `count` segments of the list, which are drawn exactly.
-    fn exact(&self, count: u32) -> Launch<'static> {
+    /// Moves `count` segments that are in the list from `start` on, and are drawn exactly. Their
+    /// indexes have at most that many bits.
+    fn exact(&self, bits: usize, start: u32, count: u32) -> Launch<'static> {
         let threads = tuning::EXACT_ROWS;
         let inverse = self.movement.direction() == Direction::Unshuffle && self.word_bytes() > 0;
         let kernel = (inverse, self.word, self.movement.device_type());
         let grid = Grid::Resident(count.div_ceil(threads).into());
         let keys = Keys::new(&self.seed, Standard::key_domain(0).word());
-        let exact = ExactSegments { kernel, grid, keys, offsets: self.offsets, count };
-        self.movement.visit(exact).with_shared(threads as usize * Standard::EXACT_MAX as usize)
+        let (offsets, list) = (self.offsets, listed(start));
+        let exact = ExactSegments { kernel, grid, keys, offsets, list, count };
+        self.movement.visit(exact).with_shared((threads as usize) << bits)
     }
 
     /// Moves `count` segments of a class that are in the list from `start` on.
@@ -363,7 +375,7 @@ impl SegmentsJob {
             width: Width::new(bits),
             last: any.last() as u32,
             offsets: self.offsets,
-            list: LIST.plus(u64::from(start) * 4),
+            list: listed(start),
             count: count.into(),
             grid: Grid::Resident(u64::from(count).div_ceil(row.at_once().into())),
         };
@@ -395,6 +407,7 @@ struct ExactSegments {
     grid: Grid,
     keys: Keys,
     offsets: Address,
+    list: Address,
     count: u32,
 }
 
@@ -405,12 +418,12 @@ impl Visit for ExactSegments {
         self,
         movement: impl Fn(&Ground) -> M + 'static,
     ) -> Self::Output {
-        let Self { kernel: (inverse, word, moved), grid, keys, offsets, count } = self;
+        let Self { kernel: (inverse, word, moved), grid, keys, offsets, list, count } = self;
         let kernel = kernels::exact_segments(inverse, word, moved);
         Launch::new(kernel, grid, move |at| MoveExactSegments {
             keys,
             offsets: at.at(offsets),
-            list: at.at(LIST),
+            list: at.at(list),
             count: count.into(),
             movement: movement(at),
         })
