@@ -52,14 +52,27 @@ for (line in readLines(input)) {
     n <- as.integer(part[4])
     ctrl <- control(part[2], a)
     count <- as.numeric(part[5])
-    other <- numPerms(n, ctrl)
-    report(count == other, paste(part[2], part[3], "count"), count, other)
-    if (part[6] != "") {
+    has_side_of_two <- part[2] == "grid" && 2 %in% a[1:2]
+    mirrors_two <- tail(a, 1) == 1 &&
+      (part[2] == "within_series" && a[2] == 2 || part[2] == "plots_series" && a[1] == 2)
+    if (mirrors_two) next # numPerms 0.9.7 counts each shift twice, and allPerms fails
+    if (!has_side_of_two) {
+      other <- numPerms(n, ctrl)
+      # R's is an exponential of logarithms.
+      report(abs(count / other - 1) < 1e-9, paste(part[2], part[3], "count"), count, other)
+    }
+    if (length(part) == 6) {
       own <- sort(strsplit(part[6], ";")[[1]])
       setMaxperm(ctrl) <- 1e6
       setMinperm(ctrl) <- 0
       setObserved(ctrl) <- TRUE
-      all <- allPerms(n, ctrl)
+      # allPerms 0.9.7 takes a grid with a side of 2 for a series; shuffle does not.
+      all <- if (has_side_of_two) t(replicate(5000, shuffle(n, ctrl)))
+             else tryCatch(allPerms(n, ctrl), error = function(e) NULL)
+      if (is.null(all)) {
+        cat("R fails for", part[2], part[3], "\n")
+        next
+      }
       other <- sort(unique(apply(matrix(all, ncol = n) - 1, 1, paste, collapse = " ")))
       report(identical(own, other), paste(part[2], part[3], "set"), length(own), length(other))
     }
