@@ -55,27 +55,18 @@ impl Draws {
         }
     }
 
-    /// Passes the draws from 0 up to `count`, all of one range of at most 2^32, in pieces.
-    #[inline(always)]
-    pub(super) fn each(&mut self, count: usize, range: u64, mut pass: impl FnMut(&[u32])) {
+    /// Passes the draws from 0 up to `count`, all of one range of at most 2^32.
+    pub(super) fn each(&mut self, count: usize, range: u64, taker: &mut impl Taker) {
         debug_assert!(!self.is_wide && range <= 1 << 32);
-        let (mut words, mut drawn) = ([0; CHUNK], [0; CHUNK]);
-        let (level, rejected) = (SimdLevel::current(), rejected(range));
+        let level = SimdLevel::current();
+        let mut words = [0; CHUNK];
         self.rng.set_position(0);
         let mut first = 0;
         while first < count {
-            let len = CHUNK.min(count - first);
-            let (words, drawn) = (&mut words[..len], &mut drawn[..len]);
+            let words = &mut words[..CHUNK.min(count - first)];
             self.rng.fill_u32(words);
-            if level.run(Scale { words, range, rejected, out: drawn }) {
-                for (k, (word, out)) in words.iter().zip(&mut *drawn).enumerate() {
-                    if ((u64::from(*word) * range) as u32) < rejected {
-                        *out = self.retry(1, (first + k) as u64, range) as u32;
-                    }
-                }
-            }
-            pass(drawn);
-            first += len;
+            level.run(Take { draws: self, words, first: first as u64, range, taker });
+            first += words.len();
         }
     }
 
@@ -90,26 +81,45 @@ fn rejected(range: u64) -> u32 {
     ((1 << 32) % range) as u32
 }
 
-/// Scales words to draws. Returns whether one has to be rejected.
-struct Scale<'a> {
-    words: &'a [u32],
-    range: u64,
-    rejected: u32,
-    out: &'a mut [u32],
+/// What is done with draws. It is called within code for vectors, so it has to be inlined.
+pub(super) trait Taker {
+    fn take(&mut self, item: usize);
 }
 
-impl SimdKernel for Scale<'_> {
-    type Output = bool;
+/// Scales words to draws and passes them on.
+struct Take<'a, T> {
+    draws: &'a Draws,
+    words: &'a [u32],
+    /// The number of the first draw.
+    first: u64,
+    range: u64,
+    taker: &'a mut T,
+}
+
+impl<T: Taker> SimdKernel for Take<'_, T> {
+    type Output = ();
 
     #[inline(always)]
-    fn run(self) -> bool {
+    fn run(self) {
+        let (range, rejected) = (self.range, rejected(self.range));
+        let mut drawn = [0; CHUNK];
+        let drawn = &mut drawn[..self.words.len()];
         let mut is_any = 0;
-        for (&word, out) in self.words.iter().zip(self.out) {
-            let product = u64::from(word) * self.range;
-            is_any |= u32::from((product as u32) < self.rejected);
+        for (&word, out) in self.words.iter().zip(&mut *drawn) {
+            let product = u64::from(word) * range;
+            is_any |= u32::from((product as u32) < rejected);
             *out = (product >> 32) as u32;
         }
-        is_any > 0
+        if is_any > 0 {
+            for ((number, word), out) in (self.first..).zip(self.words).zip(&mut *drawn) {
+                if ((u64::from(*word) * range) as u32) < rejected {
+                    *out = self.draws.retry(1, number, range) as u32;
+                }
+            }
+        }
+        for &item in &*drawn {
+            self.taker.take(item as usize);
+        }
     }
 }
 
@@ -146,6 +156,15 @@ impl InOrder {
 mod tests {
     use super::*;
 
+    struct List(Vec<u64>);
+
+    impl Taker for List {
+        #[inline(always)]
+        fn take(&mut self, item: usize) {
+            self.0.push(item as u64);
+        }
+    }
+
     #[test]
     fn draws_in_order_are_those_that_are_drawn_alone() {
         // The last ranges reject about half of all words.
@@ -155,9 +174,9 @@ mod tests {
             assert!(alone.iter().all(|&drawn| drawn < range));
             let mut in_order = draws.clone().in_order();
             assert!(alone.iter().all(|&drawn| drawn == in_order.next(range)), "{range}");
-            let mut all = Vec::new();
-            draws.each(3000, range, |drawn| all.extend(drawn.iter().copied().map(u64::from)));
-            assert!(all == alone, "{range}");
+            let mut all = List(Vec::new());
+            draws.each(3000, range, &mut all);
+            assert!(all.0 == alone, "{range}");
         }
     }
 

@@ -17,6 +17,7 @@ pub use plan::SeriesBlocks;
 pub use statistic::RowStatistic;
 
 use crate::Error;
+use draws::Taker;
 use plan::Plan;
 
 /// The numbers of the draws and of the weights, among what this package draws.
@@ -83,6 +84,26 @@ pub struct Bootstrap {
 struct Row<T> {
     memory: Vec<T>,
     keys: Keys,
+}
+
+/// Lists items.
+struct Collector<'a>(&'a mut Vec<usize>);
+
+impl Taker for Collector<'_> {
+    #[inline(always)]
+    fn take(&mut self, item: usize) {
+        self.0.push(item);
+    }
+}
+
+/// Counts items.
+struct Counter<'a>(&'a mut [u32]);
+
+impl Taker for Counter<'_> {
+    #[inline(always)]
+    fn take(&mut self, item: usize) {
+        self.0[item] += 1;
+    }
 }
 
 /// The keys of the generators.
@@ -209,7 +230,7 @@ impl Bootstrap {
     fn indexes_by(&self, keys: Keys, row: u64, out: &mut Vec<usize>) -> Result<(), Error> {
         out.clear();
         check::try_reserve(out, self.most_draws()?)?;
-        self.plan.visit(keys.draws, row, self.items, |item| out.push(item));
+        self.plan.pass(keys.draws, row, self.items, &mut Collector(out));
         Ok(())
     }
 
@@ -238,7 +259,7 @@ impl Bootstrap {
     fn counts_by(&self, keys: Keys, row: u64, out: &mut [u32]) -> Result<(), Error> {
         self.most_draws()?;
         out.fill(0);
-        self.plan.visit(keys.draws, row, self.items, |item| out[item] += 1);
+        self.plan.pass(keys.draws, row, self.items, &mut Counter(out));
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bijective_shuffle_engine::check;
 
-use super::draws::Draws;
+use super::draws::{Draws, Taker};
 use crate::Error;
 
 /// Blocks of a series, by which [`Bootstrap::series`](crate::Bootstrap::series) draws rows. A row
@@ -119,36 +119,33 @@ impl Plan {
         }
     }
 
-    /// Calls a function with the items of a row, in order.
-    #[inline(always)]
-    pub(super) fn visit(&self, key: u64, row: u64, items: usize, mut visit: impl FnMut(usize)) {
+    /// Passes the items of a row, in order.
+    pub(super) fn pass(&self, key: u64, row: u64, items: usize, taker: &mut impl Taker) {
         let mut draws = Draws::of_row(key, row, is_wide(items));
         match self {
             Self::Items { draws: count } if !is_wide(items) => {
-                draws.each(*count, items as u64, |drawn| {
-                    drawn.iter().for_each(|&item| visit(item as usize));
-                });
+                draws.each(*count, items as u64, taker);
             }
             Self::Items { draws: count } => {
                 let mut draws = draws.in_order();
-                (0..*count).for_each(|_| visit(draws.next(items as u64) as usize));
+                (0..*count).for_each(|_| taker.take(draws.next(items as u64) as usize));
             }
             Self::Strata(groups) => {
                 let mut draws = draws.in_order();
                 for &label in &groups.label {
                     let group = groups.of(label);
-                    visit(group[draws.next(group.len() as u64) as usize]);
+                    taker.take(group[draws.next(group.len() as u64) as usize]);
                 }
             }
             Self::Clusters(groups) => {
                 let mut draws = draws.in_order();
                 for _ in 0..groups.count() {
                     let group = groups.of(draws.next(groups.count() as u64) as usize);
-                    group.iter().for_each(|&item| visit(item));
+                    group.iter().for_each(|&item| taker.take(item));
                 }
             }
             Self::Series { blocks, draws: count } => {
-                visit_series(*blocks, *count, items, draws, visit);
+                pass_series(*blocks, *count, items, draws, taker);
             }
         }
     }
@@ -201,15 +198,15 @@ fn starts_of(blocks: SeriesBlocks, items: usize) -> usize {
     if let SeriesBlocks::Moving(length) = blocks { items - length + 1 } else { items }
 }
 
-/// Calls a function with the items of a row of blocks. In the stationary bootstrap, draw `2 j` says
+/// Passes the items of a row of blocks. In the stationary bootstrap, draw `2 j` says
 /// whether place `j` begins a block, which it does if the draw is 0, and draw `2 j + 1` where in
 /// the series the block begins. Otherwise draw `b` says where block `b` begins.
-fn visit_series(
+fn pass_series(
     blocks: SeriesBlocks,
     count: usize,
     items: usize,
     draws: Draws,
-    mut visit: impl FnMut(usize),
+    taker: &mut impl Taker,
 ) {
     let (mut draws, length) = (draws.in_order(), blocks.length());
     let mut item = 0;
@@ -225,7 +222,7 @@ fn visit_series(
             None if item + 1 == items => 0,
             None => item + 1,
         };
-        visit(item);
+        taker.take(item);
     }
 }
 
