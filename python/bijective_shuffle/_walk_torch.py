@@ -78,14 +78,14 @@ def randperm(
     n = _walk.checked(n, "n")
     if dtype not in (torch.int64, torch.int32) or n - 1 > torch.iinfo(dtype).max:
         raise ValueError(f"{n} indexes are of int64, or int32 if it holds them, and not of {dtype}")
-    device = torch.get_default_device() if device is None else torch.device(device)
+    # The default device cannot be asked for while a function is compiled.
+    device = torch.empty(0, device=device).device
     if not (isinstance(seed, Tensor) or isinstance(epoch, Tensor) or torch.compiler.is_compiling()):
         if device.type == "cpu":
             name = str(dtype).removeprefix("torch.")
             return torch.from_numpy(Permutation(n, seed, epoch).to_numpy(name))
         if device.type == "cuda" and torch.version.cuda:
-            number = torch.cuda.current_device() if device.index is None else device.index
-            with torch.cuda.device(number):
+            with torch.cuda.device(device):
                 out = torch.empty(n, dtype=dtype, device=device)
                 cuda.randperm(n, seed, epoch, out=out)
             return out
