@@ -488,6 +488,13 @@ def loaders(results):
     return Table(["what", "ours", "theirs", "theirs / ours"], lines, rows.origins())
 
 
+def walks(results):
+    rows = results.rows("python-walks")
+    columns = ("case", "what", "ours", "theirs", "theirs / ours")
+    lines = [[row[c] for c in columns] for row in rows.rows]
+    return Table(["case", "what", "ours", "theirs", "theirs / ours"], lines, rows.origins())
+
+
 def figures_that_matter(results):
     lines = []
 
@@ -687,6 +694,7 @@ TABLES = {
     "files in short": files,
     "python in short": python,
     "short loaders": loaders,
+    "short walks": walks,
     "rng words": chosen("rng-words", ["generator", *(f"{simd}, {at}" for simd, at in (
         ("AVX-512", "2^13"), ("AVX-512", "2^26"), ("AVX2", "2^13"), ("AVX2", "2^26"),
         ("SSE2", "2^13")))]),

@@ -78,14 +78,14 @@ def randperm(
     n = _walk.checked(n, "n")
     if dtype not in (torch.int64, torch.int32) or n - 1 > torch.iinfo(dtype).max:
         raise ValueError(f"{n} indexes are of int64, or int32 if it holds them, and not of {dtype}")
-    device = torch.get_default_device() if device is None else torch.device(device)
+    # The default device cannot be asked for while a function is compiled.
+    device = torch.empty(0, device=device).device
     if not (isinstance(seed, Tensor) or isinstance(epoch, Tensor) or torch.compiler.is_compiling()):
         if device.type == "cpu":
             name = str(dtype).removeprefix("torch.")
             return torch.from_numpy(Permutation(n, seed, epoch).to_numpy(name))
         if device.type == "cuda" and torch.version.cuda:
-            number = torch.cuda.current_device() if device.index is None else device.index
-            with torch.cuda.device(number):
+            with torch.cuda.device(device):
                 out = torch.empty(n, dtype=dtype, device=device)
                 cuda.randperm(n, seed, epoch, out=out)
             return out
@@ -258,17 +258,24 @@ def _finished(x: Tensor, n: int, keys: Tensor, inverse: bool) -> Tensor:
     def turn(x: Tensor) -> tuple[Tensor]:
         return (torch.where(x >= n, _turn(x, n, keys, inverse), x),)
 
-    if torch.compiler.is_compiling() and not _is_mapped(x):
+    if torch.compiler.is_exporting() and not _is_mapped(x):
         loop: Any = torch.while_loop
         done: Tensor = loop(is_left, turn, (x,))[0]
         return done
+    if torch.compiler.is_compiling():
+        # In registers, until few are left or all have cost enough.
+        share, turns = 1 - n / (1 << _walk.bits(n)), 0
+        while turns < 3 and share ** (turns + 1) > 1 / 32:
+            (x,) = turn(x)
+            turns += 1
     finished: Tensor = _finish(x, keys, n, inverse)
     return finished
 
 
 @custom_op("bijective_shuffle::finish", mutates_args=())  # type: ignore[untyped-decorator, unused-ignore]
 def _finish(x: Tensor, keys: Tensor, n: int, inverse: bool) -> Tensor:
-    """What `_finished` does, where no graph is made: only values that are left are evaluated."""
+    """What `_finished` does, without a graph: only values that are left are evaluated. A loop in a
+    graph, as for an export, evaluates all of them in each turn."""
     done = x.reshape(-1).clone()
     left = torch.nonzero(done >= n).squeeze(1)
     while left.numel() > 0:

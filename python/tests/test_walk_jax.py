@@ -69,7 +69,7 @@ def test_long_orders_in_64_bits(wide):
     check_long([*lengths(63), 2**64 - 1])
 
 
-@pytest.mark.parametrize("n", [1, 2, 19, 100, 256, 257, 1000, 2**32])
+@pytest.mark.parametrize("n", [1, 19, 256, 1000, 2**32])
 def test_keys_of_a_traced_seed(n):
     draw = jax.jit(lambda seed, epoch: Walk(n, seed, epoch)._keys)
     # Among so many draws of a table, some refuse a word.

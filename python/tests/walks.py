@@ -20,7 +20,7 @@ def lengths(bits):
 
 def places(n, count=40):
     """Places of an order: all of them if they are few, else the first, the last and some between."""
-    if n <= 1000:
+    if n <= 1024:
         return np.arange(n, dtype=np.uint64)
     random.seed(n)
     return np.array([0, n - 1, *(random.randrange(n) for _ in range(count - 2))], np.uint64)
