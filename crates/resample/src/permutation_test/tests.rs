@@ -436,11 +436,11 @@ fn intervals_are_those_of_clopper_and_pearson() {
 
 #[test]
 fn corrected_p_values_are_those_of_the_definition() {
-    let (rows, columns) = (14, 70);
+    let (rows, columns) = (14, 37);
     let mut values = noise(rows * columns, 13);
     for row in 0..6 {
         values[row * columns + 3] += 1.5;
-        values[row * columns + 60] -= 2.0;
+        values[row * columns + 35] -= 2.0;
     }
     for row in 0..rows {
         values[row * columns + 20] = 5.0; // constant
@@ -484,20 +484,17 @@ fn corrected_p_values_are_those_of_the_definition() {
                 Alternative::Less => -value,
                 _ => value.abs(),
             };
-            for permutations in [1500, 20_000] {
+            // 3003 groups are enumerated, or drawn; other arrangements are drawn.
+            let all = design.count_u64().unwrap();
+            for permutations in if all == 3003 { vec![500, 3003] } else { vec![500] } {
                 let test = test.clone().alternative(alternative).permutations(permutations).seed(5);
                 let results = test.run(design).unwrap();
-                // Is it enumerated?
-                let all = design.count_u64().unwrap();
                 let is_exact = all <= permutations;
                 let rows: Vec<_> = if is_exact {
                     design.all().unwrap().collect()
                 } else {
                     (0..permutations).map(|k| design.get(k, 5).unwrap()).collect()
                 };
-                if rows.len() > 5000 {
-                    continue;
-                }
                 let identity: Vec<u32> = (0..14).collect();
                 let used: Vec<_> =
                     (0..columns).filter(|&c| results[c].p_value.is_finite()).collect();
@@ -532,10 +529,8 @@ fn corrected_p_values_are_those_of_the_definition() {
                     least = share(null.iter().filter(maximum).count()).max(least);
                     assert_eq!(results[c].corrected, least, "{c} {alternative:?} {design}");
                 }
-                let constant =
-                    matches!(test.clone().run(design).unwrap()[20].p_value, p if p.is_nan());
-                let divides = used.len() == columns - 1;
-                assert_eq!(constant, divides);
+                // The constant column has no p-value where its statistic divides by the spread.
+                assert_eq!(results[20].p_value.is_nan(), used.len() == columns - 1);
             }
         }
     }
