@@ -335,6 +335,34 @@ fn p_values_of_drawn_arrangements_count_the_identity() {
 }
 
 #[test]
+fn a_statistic_that_fails_once_changes_nothing() {
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+    let values = noise(40, 12);
+    let is_well = AtomicBool::new(true);
+    let statistic = FnStatistic::new(40, |order: &[u32], _: &[i8]| {
+        let sum: f64 = order[..20].iter().map(|&row| values[row as usize]).sum();
+        // Some arrangements of the second round.
+        if order[0] == 7 && !is_well.load(Relaxed) { f64::NAN } else { sum }
+    });
+    let design = Design::groups(&[20, 20]).unwrap();
+    let stop = EarlyStop::Exceedances(u64::MAX);
+    let test = PermutationTest::new(&design, &statistic).permutations(5000).seed(1).stop(stop);
+    let test = test.alternative(Alternative::Less).keep_null(true);
+    let expected = test.run().unwrap();
+    let mut tally = Tally::new();
+    let error = test.run_while(&mut tally, |tally| {
+        is_well.store(tally.arrangements() == 0, Relaxed);
+        true
+    });
+    assert!(matches!(error, Err(Error::NotANumber { arrangement: Some(1024..) })), "{error:?}");
+    assert_eq!(tally.arrangements(), 1024);
+    is_well.store(true, Relaxed);
+    assert!(test.run_while(&mut tally, |_| true).unwrap());
+    assert_eq!(test.result(tally).unwrap(), expected);
+}
+
+#[test]
 fn p_values_are_uniform_where_there_is_no_effect() {
     let design = Design::groups(&[9, 11]).unwrap();
     let (sets, mut below) = (2000, [0; 3]);
