@@ -1,8 +1,4 @@
-//! Permutation tests with exact designs, bootstrap, and subsampling for private training.
-//!
-//! One law holds for all: row `k` of a seed is a function of the seed and `k`, and of nothing else.
-//! So a result is the same on any number of threads, on any machine, and after a run that was
-//! stopped and resumed.
+#![doc = include_str!("../README.md")]
 
 mod bootstrap;
 mod design;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes arrangements of designs, from a second implementation: `python3 make_designs.py > designs.json`.
 
-It shares no code with the crate: it is written from crates/resample/README.md and docs/specification.md, so that a
-mistake would have to be made twice.
+It shares no code with the crate: it is written from designs.md here and docs/specification.md, so that a mistake
+would have to be made twice.
 """
 
 import json

@@ -221,7 +221,9 @@ impl<'a> PermutationTest<'a> {
         Ok(true)
     }
 
-    /// The result of what a tally has seen: of the whole test, if it is complete.
+    /// The result of what a tally has seen: of the whole test, if it is complete. The first
+    /// arrangements of an enumeration are all similar to the identity, so before its end this is no
+    /// p-value.
     ///
     /// # Errors
     ///
