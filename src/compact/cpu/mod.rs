@@ -177,7 +177,9 @@ fn indices_at_once<N: Word>(bijection: &dyn Bijection, out: &mut [N]) -> Result<
         }
         EngineForm::Trusted(trusted) => {
             let mut workspace = Workspace::once();
-            workspace.adopt();
+            if direct::keeps_tiles(trusted.last()) {
+                workspace.adopt();
+            }
             direct::fill_trusted(&trusted, out, &mut workspace.partition.tiles)
         }
         EngineForm::Unchecked(bijection) => direct::fill_checked(bijection, out),
