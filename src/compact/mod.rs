@@ -50,7 +50,6 @@ pub use order::Order;
 pub use serial::Serial;
 
 pub(crate) use columns::{ColumnForm, ColumnSet};
-pub(crate) use cpu::call::PlainCall;
 pub(crate) use cpu::direct::is_parallel;
 pub(crate) use cpu::partitioned::block::Block;
 pub(crate) use cpu::partitioned::mailbox::{Arrivals, DividedMailbox, Mailbox};

@@ -1,7 +1,7 @@
 //! [`ParBijectiveShuffle`]: the extension trait for one slice.
 
 use crate::bijection::hooks::EngineForm;
-use crate::compact::{Compactor, Cpu, Direction, Order, PlainCall, Workspace};
+use crate::compact::{Compactor, Cpu, Direction, Order, Workspace};
 use crate::engine::check::or_panic;
 use crate::permutation::Permutation;
 use crate::{Error, Seed};
@@ -155,7 +155,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     where
         Self::Item: Send,
     {
-        or_panic(Workspace::once().reorder_by_seed(seed, self.items_mut(), PlainCall::<false>));
+        or_panic(Workspace::reorder_plainly::<_, false>(seed.into(), self.items_mut()));
     }
 
     /// Undoes [`par_bijective_shuffle`](Self::par_bijective_shuffle) with the same seed.
@@ -180,7 +180,7 @@ pub trait ParBijectiveShuffle: sealed::Slice {
     where
         Self::Item: Send,
     {
-        or_panic(Workspace::once().reorder_by_seed(seed, self.items_mut(), PlainCall::<true>));
+        or_panic(Workspace::reorder_plainly::<_, true>(seed.into(), self.items_mut()));
     }
 
     /// Returns a shuffled copy: what [`par_bijective_shuffle`](Self::par_bijective_shuffle) would

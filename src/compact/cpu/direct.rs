@@ -138,6 +138,12 @@ pub(crate) fn is_parallel(last_slot: u64) -> bool {
     threads_for(last_slot) > 1
 }
 
+/// Whether evaluating the slots up to `last_slot` takes memory for tiles. One thread or two have
+/// theirs on their stacks.
+pub(crate) fn keeps_tiles(last_slot: u64) -> bool {
+    threads_for(last_slot) > 2
+}
+
 /// Moves all runs on one thread, or on two that begin at both ends and meet, so that neither has to
 /// know how many survivors the other has. When it returns `Ok`, each place was in one run.
 ///
@@ -199,7 +205,7 @@ fn with_rooms<const ROOM: usize, N>(run: impl FnOnce([&mut [MaybeUninit<N>]; 2])
 
 /// Moves all places in a single run, which holds all slots.
 #[inline]
-fn in_one_run<P: DivisiblePlaces, N: Index>(
+pub(super) fn in_one_run<P: DivisiblePlaces, N: Index>(
     values: &Values,
     places: P,
     step: &impl MoveRun<P, N>,
@@ -392,12 +398,17 @@ impl<P: DivisiblePlaces> Unfilled<P> {
 
 #[cfg(test)]
 mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::thread;
+    use std::time::Duration;
+
     use rayon::{ThreadPool, ThreadPoolBuilder};
 
     use super::*;
     use crate::FromSeed;
     use crate::bijection::{GridFeistel, MulXorshift};
-    use crate::compact::{Compactor, Serial, Strategy, Workspace};
+    use crate::compact::{Compactor, Direction, Serial, Strategy, Workspace};
 
     /// Small domains are never evaluated in waves on their own, so this calls the waves directly.
     fn check_waves(f: &dyn Bijection, len: usize, pool: &ThreadPool) {
@@ -449,5 +460,72 @@ mod tests {
         assert!(items.iter().map(|item| **item).eq(order));
         pool.install(|| workspace.unshuffle(&f, &mut items)).unwrap();
         assert!(items.iter().map(|item| **item).eq(0..300));
+    }
+
+    /// A user's identity that panics at a slot, once another thread evaluates elsewhere.
+    struct PanicsAt {
+        slot: u64,
+        is_elsewhere: AtomicBool,
+        runs: AtomicUsize,
+    }
+
+    impl PanicsAt {
+        const LAST: u64 = (1 << 18) - 1;
+    }
+
+    impl Bijection for PanicsAt {
+        fn last(&self) -> u64 {
+            Self::LAST
+        }
+
+        fn forward(&self, slot: u64) -> u64 {
+            slot
+        }
+
+        fn inverse(&self, index: u64) -> u64 {
+            index
+        }
+
+        fn forward_run(&self, first: u64, out: &mut [u64]) {
+            if (first..first + out.len() as u64).contains(&self.slot) {
+                while !self.is_elsewhere.load(Ordering::Relaxed) {
+                    thread::yield_now();
+                }
+                // Without a message.
+                resume_unwind(Box::new("at its slot"));
+            }
+            self.is_elsewhere.store(true, Ordering::Relaxed);
+            self.runs.fetch_add(1, Ordering::Relaxed);
+            // The other thread has come to its end long before this one has evaluated all slots.
+            thread::sleep(Duration::from_millis(10));
+            out.iter_mut().zip(first..).for_each(|(value, slot)| *value = slot);
+        }
+
+        fn trusted(&self) -> Option<Trusted<'_>> {
+            Some(Trusted::new(self))
+        }
+    }
+
+    // SAFETY: it is the identity, of a last point that never changes, where it does not panic.
+    unsafe impl crate::TrustedBijection for PanicsAt {}
+
+    #[test]
+    fn a_panic_on_one_of_two_threads_stops_the_other_and_no_item_moves() {
+        let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let len = PanicsAt::LAST as usize + 1;
+        let mut items: Vec<u32> = (0..len as u32).collect();
+        for slot in [0, PanicsAt::LAST] {
+            for direction in [Direction::Shuffle, Direction::Unshuffle] {
+                let (is_elsewhere, runs) = (AtomicBool::new(false), AtomicUsize::new(0));
+                let f = PanicsAt { slot, is_elsewhere, runs };
+                let mut workspace = Workspace::new().with_strategy(Strategy::Direct);
+                let call = || pool.install(|| workspace.reorder_by(&f, &mut items, direction));
+                let panic = catch_unwind(AssertUnwindSafe(call)).unwrap_err();
+                assert_eq!(panic.downcast_ref::<&str>(), Some(&"at its slot"));
+                let runs = f.runs.into_inner();
+                assert!((1..len / tuning::RUN - tuning::BATCH / tuning::RUN).contains(&runs));
+                assert!(items.iter().copied().eq(0..len as u32), "from slot {slot}");
+            }
+        }
     }
 }

@@ -22,6 +22,7 @@
 //! strategy             which strategy moves the items
 //! workspace            working memory
 //! words                items as words of their shape
+//! short                lengths of a single run: moved by way of the stack
 //! slices               moving the items of a slice: from the call to the store
 //! columns              moving the items of several columns
 //! (mod)                the engine
@@ -51,6 +52,7 @@ mod pack;
 pub(crate) mod partitioned;
 mod places;
 mod relocation;
+mod short;
 mod slices;
 mod strategy;
 pub(crate) mod survivors;
@@ -177,7 +179,9 @@ fn indices_at_once<N: Word>(bijection: &dyn Bijection, out: &mut [N]) -> Result<
         }
         EngineForm::Trusted(trusted) => {
             let mut workspace = Workspace::once();
-            workspace.adopt();
+            if direct::keeps_tiles(trusted.last()) {
+                workspace.adopt();
+            }
             direct::fill_trusted(&trusted, out, &mut workspace.partition.tiles)
         }
         EngineForm::Unchecked(bijection) => direct::fill_checked(bijection, out),

@@ -16,7 +16,7 @@
 use core::mem::MaybeUninit;
 use core::ptr;
 
-use super::call::Call;
+use super::call::{Call, PlainCall};
 use super::checked_permutation::CheckedPermutation;
 use super::exact::{exchange, is_exact};
 use super::partitioned::{outbox, place, sort};
@@ -25,7 +25,7 @@ use super::relocation::{Gather, Relocation, Scatter};
 use super::strategy::Attempt;
 use super::words::as_words;
 use super::workspace::Workspace;
-use super::{cycles, tuning};
+use super::{cycles, short, tuning};
 use crate::compact::columns::Column;
 use crate::compact::{Direction, Order, OrderBy, passes};
 use crate::engine::bijection::StandardCipher;
@@ -240,26 +240,48 @@ impl Workspace {
         }
     }
 
+    /// Moves the items by the permutation of a seed in a workspace that is not kept, or in none;
+    /// `BACK` is that of [`PlainCall`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`]; the items are then unchanged.
+    #[inline]
+    pub(crate) fn reorder_plainly<T: Send, const BACK: bool>(
+        seed: Seed,
+        items: &mut [T],
+    ) -> Result<(), Error> {
+        let call = PlainCall::<BACK>;
+        if is_exact(items.len()) {
+            exchange(&seed, items, call.direction());
+            return Ok(());
+        }
+        if short::is_short::<T>(items.len()) {
+            return short::reorder(seed, items, call.direction());
+        }
+        Self::once().reorder_by_seed(seed, items, call)
+    }
+
     /// Moves the items by the permutation of a seed, in a given direction.
     ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`]; the items are then unchanged.
-    pub(crate) fn reorder_by_seed<T: Send>(
+    fn reorder_by_seed<T: Send>(
         &mut self,
-        seed: impl Into<Seed>,
+        seed: Seed,
         items: &mut [T],
         call: impl Call,
     ) -> Result<(), Error> {
         if is_exact(items.len()) {
-            exchange(&seed.into(), items, call.direction());
+            exchange(&seed, items, call.direction());
             return Ok(());
         }
         // Items of no size cannot be told apart. A seed's permutation has no passes.
         if size_of::<T>() == 0 {
             return Ok(());
         }
-        let cipher = StandardCipher::of_seed(items.len() as u64, seed.into());
+        let cipher = StandardCipher::of_seed(items.len() as u64, seed);
         self.reorder_checked(CheckedPermutation::of_seed(&cipher, items.len()), items, call)
     }
 

@@ -66,8 +66,9 @@ pub(super) unsafe fn words_mut<T, W>(items: &mut [T]) -> &mut [MaybeUninit<W>] {
 mod compiled {
     use core::mem::MaybeUninit;
 
+    use crate::compact::Direction;
+    use crate::compact::cpu::call::PlainCall;
     use crate::compact::cpu::checked_permutation::CheckedPermutation;
-    use crate::compact::{Direction, PlainCall};
     use crate::{Bijection, Error, Workspace};
 
     type InPlace<W, C> =

@@ -233,7 +233,13 @@ impl Drop for Once {
 
 #[cfg(test)]
 mod tests {
+    use core::sync::atomic::AtomicBool;
+
+    use rayon::ThreadPoolBuilder;
+
     use super::*;
+    use crate::compact::{Compactor, Cpu};
+    use crate::{Bijection, Trusted};
 
     #[test]
     fn calls_keep_short_buffers_on_their_thread() {
@@ -293,12 +299,60 @@ mod tests {
         assert_eq!(kept.bytes(), 0);
     }
 
+    /// Looks, when it is evaluated, whether memory of a certain size is there for other calls.
+    struct LooksForMemory {
+        bytes: usize,
+        is_there: AtomicBool,
+    }
+
+    impl Bijection for LooksForMemory {
+        fn last(&self) -> u64 {
+            (1 << 17) - 1
+        }
+
+        fn forward(&self, slot: u64) -> u64 {
+            if let Some(long) = Long::take() {
+                self.is_there.fetch_or(long.scratch.bytes() == self.bytes, Ordering::Relaxed);
+                long.leave();
+            }
+            slot
+        }
+
+        fn inverse(&self, index: u64) -> u64 {
+            index
+        }
+
+        fn trusted(&self) -> Option<Trusted<'_>> {
+            Some(Trusted::new(self))
+        }
+    }
+
+    // SAFETY: it is the identity, of a last point that never changes.
+    unsafe impl crate::TrustedBijection for LooksForMemory {}
+
+    /// Other tests may take what this one has left, so it tries again.
+    #[test]
+    fn lists_on_two_threads_take_over_no_memory_and_on_three_they_do() {
+        let is_there = |threads| {
+            let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let bytes = tuning::MOST_SHORT_BYTES + 12_345;
+            let f = LooksForMemory { bytes, is_there: AtomicBool::new(false) };
+            let mut left = Long::new();
+            left.scratch.room::<u8>(bytes).unwrap();
+            left.leave();
+            let mut indexes = vec![0_u32; 1 << 17];
+            pool.install(|| Cpu.write_indexes(&f, &mut indexes)).unwrap();
+            f.is_there.into_inner()
+        };
+        assert!((0..100).any(|_| is_there(2)));
+        assert!(!is_there(3));
+    }
+
     /// In a child that is forked while other threads leave and take memory, nothing is locked.
     #[test]
     #[cfg(target_os = "linux")]
     #[cfg_attr(miri, ignore = "Miri forks no process")]
     fn a_forked_child_leaves_takes_and_releases() {
-        use core::sync::atomic::AtomicBool;
         use std::thread;
 
         /// Ends the other threads, also when this one unwinds.

@@ -9,7 +9,7 @@
 //! loops are several times as fast as with SSE2. So `wide` serves the default family on other
 //! targets, which have one set of vectors. Intrinsics are used only where compilers do not find the
 //! instruction: to pack survivors, to mark them, to list marked slots, to close gaps between items,
-//! and for the default family with AVX-512.
+//! and for the default family with AVX2 and AVX-512.
 
 #[cfg(feature = "std")]
 use core::sync::atomic::{AtomicU8, Ordering};
@@ -123,6 +123,31 @@ pub trait SimdKernel {
 const LIMIT: &str = "BIJECTIVE_SHUFFLE_SIMD";
 
 impl SimdLevel {
+    /// The level that every machine has.
+    pub const PORTABLE: Self = Self(Kind::Portable);
+
+    /// AVX2.
+    ///
+    /// # Safety
+    ///
+    /// The machine has the features of [`SimdKernel::run_avx2`].
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub unsafe fn avx2() -> Self {
+        Self(Kind::Avx2)
+    }
+
+    /// AVX-512 without more instructions.
+    ///
+    /// # Safety
+    ///
+    /// The machine has the features of [`SimdKernel::run_avx512`].
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub unsafe fn avx512() -> Self {
+        Self(Kind::Avx512)
+    }
+
     /// The levels that this machine has, lowest first.
     pub fn all() -> impl Iterator<Item = Self> {
         let portable = [Kind::Portable];
@@ -196,6 +221,13 @@ impl SimdLevel {
         return matches!(self.0, Kind::Avx512 | Kind::Vbmi2);
         #[cfg(not(target_arch = "x86_64"))]
         false
+    }
+
+    /// Whether the level's instructions include those of AVX2.
+    #[inline]
+    #[cfg(target_arch = "x86_64")]
+    pub fn has_avx2(self) -> bool {
+        self.0 != Kind::Portable
     }
 
     /// The level's name, as the environment variable spells it.

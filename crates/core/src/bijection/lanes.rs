@@ -96,6 +96,17 @@ pub trait Lanes: Sync {
     /// does with AVX-512.
     fn evaluate<const LARGE: bool>(&self, points: &mut [Self::Point; BLOCK]);
 
+    /// [`evaluate`](Self::evaluate) with AVX2; a family may override it with intrinsics.
+    ///
+    /// # Safety
+    ///
+    /// The machine has the features of [`SimdKernel::run_avx2`].
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn evaluate_avx2(&self, points: &mut [Self::Point; BLOCK]) {
+        self.evaluate::<false>(points);
+    }
+
     /// [`evaluate`](Self::evaluate) with AVX-512; a family may override it with intrinsics.
     ///
     /// # Safety
@@ -287,6 +298,12 @@ impl<L: Lanes> SimdKernel for ReplaceBlock<'_, L> {
     #[inline(always)]
     fn run(self) {
         self.lanes.evaluate::<false>(self.points);
+    }
+
+    #[inline(always)]
+    unsafe fn run_avx2(self) {
+        // SAFETY: the caller promises the same features.
+        unsafe { self.lanes.evaluate_avx2(self.points) };
     }
 
     #[inline(always)]

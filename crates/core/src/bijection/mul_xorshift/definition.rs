@@ -179,7 +179,7 @@ impl<const ROUNDS: usize, N: Word> MulXorshift<ROUNDS, N> {
             multipliers: multipliers.map(|word| word & mask),
             increments: increments.map(|word| word & mask),
             undo: if bits <= u32::BITS {
-                let inverses = SimdLevel::current().run(Inverses(multipliers));
+                let inverses = SimdLevel::current().run(Inverses(multipliers, bits));
                 inverses.map(|word| N::wrap(word.into()) & mask)
             } else {
                 multipliers.map(|word| word.odd_inverse() & mask)
@@ -208,8 +208,9 @@ impl<const ROUNDS: usize, N: Word> MulXorshift<ROUNDS, N> {
     }
 }
 
-/// The inverses of odd numbers modulo 2^32, computed side by side.
-struct Inverses<const COUNT: usize, N>([N; COUNT]);
+/// The inverses of odd numbers modulo a power of two, at most 2^32, computed side by side. Higher
+/// bits are unspecified.
+struct Inverses<const COUNT: usize, N>([N; COUNT], u32);
 
 impl<const COUNT: usize, N: Word> SimdKernel for Inverses<COUNT, N> {
     type Output = [u32; COUNT];
@@ -217,9 +218,11 @@ impl<const COUNT: usize, N: Word> SimdKernel for Inverses<COUNT, N> {
     #[inline(always)]
     fn run(self) -> [u32; COUNT] {
         let numbers = self.0.map(|number| number.widen() as u32);
-        // As in `Word::odd_inverse`: 3 bits are correct, and 4 steps pass 32.
         let mut inverses = numbers;
-        for _ in 0..4 {
+        // As in `Word::odd_inverse`: each step doubles the number of correct bits.
+        let mut correct = 3;
+        while correct < self.1 {
+            correct *= 2;
             for (inverse, number) in inverses.iter_mut().zip(numbers) {
                 let error = 2_u32.wrapping_sub(number.wrapping_mul(*inverse));
                 *inverse = inverse.wrapping_mul(error);

@@ -12,6 +12,7 @@
 
 use super::definition::MulXorshift;
 use super::round::Round;
+use super::vectors::Chain;
 use crate::base::simd::SimdLevel;
 use crate::bijection::copies::{Evaluation, ItemCopies, Meanwhile};
 use crate::bijection::lanes::{BLOCK, Lane, Lanes, run_at, uncounted};
@@ -19,24 +20,25 @@ use crate::word::Word;
 
 /// A word that lanes are evaluated in, with the crate's own vectors where there is an evaluator.
 pub(in crate::bijection) trait Vectored: Lane {
-    /// The number of points that are evaluated together, or 0 if there is no evaluator.
-    const POINTS: usize = 0;
-
-    /// Whether any machine of the target has the evaluator's instructions; otherwise those with
-    /// AVX-512 do.
+    /// Whether any machine of the target has the evaluator's instructions.
     const IS_PORTABLE: bool = false;
 
-    /// Writes the values at points, [`POINTS`](Self::POINTS) at a time, as many times as the slice
+    /// The number of points that are evaluated together at a level, or 0 if there is no evaluator.
+    #[inline(always)]
+    fn points(_level: SimdLevel) -> usize {
+        0
+    }
+
+    /// Writes the values at points, [`points`](Self::points) at a time, as many times as the slice
     /// holds that many: at consecutive points from `first` on or, if there is none, at those that
     /// the slice holds.
     ///
-    /// # Safety
+    /// # Panics
     ///
-    /// The machine has AVX-512 with the byte and word instructions, or the evaluator is portable.
-    unsafe fn evaluate<const INVERSE: bool, W: Meanwhile>(
-        _rounds: &[Round<Self>],
-        _outer: Round<Self>,
-        _mask: Self,
+    /// If there is no evaluator.
+    fn evaluate<const INVERSE: bool, W: Meanwhile>(
+        _level: SimdLevel,
+        _chain: Chain<Self>,
         _first: Option<Self>,
         _out: &mut [Self],
         _meanwhile: W,
@@ -81,6 +83,10 @@ impl<'a, const INVERSE: bool, N: Word, L: Lane, const ROUNDS: usize>
         });
         Self { cipher, rounds, outer: round(N::ONE, N::ZERO, true), mask }
     }
+
+    fn chain(&self) -> Chain<'_, L> {
+        Chain { rounds: uncounted(&self.rounds), outer: self.outer, mask: self.mask }
+    }
 }
 
 #[inline(always)]
@@ -114,12 +120,10 @@ impl<const INVERSE: bool, N: Word, L: Vectored, const ROUNDS: usize> Lanes
 
     #[inline(always)]
     fn evaluate<const LARGE: bool>(&self, points: &mut [L; BLOCK]) {
-        let rounds = uncounted(&self.rounds);
         if L::IS_PORTABLE {
-            // SAFETY: the evaluator is portable.
-            unsafe { L::evaluate::<INVERSE, _>(rounds, self.outer, self.mask, None, points, ()) };
-            return;
+            return L::evaluate::<INVERSE, _>(SimdLevel::PORTABLE, self.chain(), None, points, ());
         }
+        let rounds = uncounted(&self.rounds);
         let evaluate = |lanes: &mut [L]| {
             if INVERSE {
                 inverse(rounds, self.outer, lanes);
@@ -150,23 +154,33 @@ impl<const INVERSE: bool, N: Word, L: Vectored, const ROUNDS: usize> Lanes
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
+    unsafe fn evaluate_avx2(&self, points: &mut [L; BLOCK]) {
+        // SAFETY: the caller promises the features.
+        let level = unsafe { SimdLevel::avx2() };
+        if L::points(level) == 0 {
+            return self.evaluate::<false>(points);
+        }
+        L::evaluate::<INVERSE, ()>(level, self.chain(), None, points, ());
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
     unsafe fn evaluate_avx512(&self, points: &mut [L; BLOCK]) {
-        if L::POINTS == 0 {
+        // SAFETY: the caller promises the features.
+        let level = unsafe { SimdLevel::avx512() };
+        if L::points(level) == 0 {
             return self.evaluate::<true>(points);
         }
-        let rounds = uncounted(&self.rounds);
-        // SAFETY: the caller promises more features.
-        unsafe { L::evaluate::<INVERSE, ()>(rounds, self.outer, self.mask, None, points, ()) };
+        L::evaluate::<INVERSE, ()>(level, self.chain(), None, points, ());
     }
 
     fn run_at_once(&self, level: SimdLevel, first: L, out: &mut [L]) -> usize {
-        if L::POINTS == 0 || !(L::IS_PORTABLE || level.has_avx512()) {
+        let together = L::points(level);
+        if together == 0 {
             return 0;
         }
-        let blocks = out.len() / L::POINTS * L::POINTS;
-        let (rounds, out) = (uncounted(&self.rounds), &mut out[..blocks]);
-        // SAFETY: the level has the features, or none are needed.
-        unsafe { L::evaluate::<INVERSE, _>(rounds, self.outer, self.mask, Some(first), out, ()) };
+        let blocks = out.len() / together * together;
+        L::evaluate::<INVERSE, _>(level, self.chain(), Some(first), &mut out[..blocks], ());
         blocks
     }
 
@@ -179,35 +193,36 @@ impl<const INVERSE: bool, N: Word, L: Vectored, const ROUNDS: usize> Lanes
 }
 
 impl<N: Word, L: Vectored, const ROUNDS: usize> Rounds<'_, false, N, L, ROUNDS> {
-    /// Writes the values at consecutive points, and makes copies meanwhile where there is AVX-512:
-    /// for other vectors it was not measured.
+    /// Writes the values at consecutive points, and makes copies meanwhile where there are x86's
+    /// vectors: for others it was not measured.
     pub(super) fn run_copying(&self, first: L, out: &mut [L], copies: &mut ItemCopies<L>) {
         let level = SimdLevel::current();
-        if L::POINTS == 0 || L::IS_PORTABLE || !level.has_avx512() {
+        let together = L::points(level);
+        if together == 0 || L::IS_PORTABLE {
             return run_at(level, self, first.extend(), out);
         }
-        let blocks = out.len() / L::POINTS;
-        let (at_once, rest) = out.split_at_mut(blocks * L::POINTS);
+        let blocks = out.len() / together;
+        let (at_once, rest) = out.split_at_mut(blocks * together);
         let further = at_once.len() as u64;
-        copies.during(blocks * ROUNDS, RunAtOnce { rounds: self, first, out: at_once });
+        let chain = self.chain();
+        copies.during(blocks * ROUNDS, RunAtOnce { level, chain, first, out: at_once });
         run_at(level, self, first.extend().wrapping_add(further), rest);
     }
 }
 
-/// An evaluation at consecutive points with AVX-512, which the machine has.
-struct RunAtOnce<'a, N, L, const ROUNDS: usize> {
-    rounds: &'a Rounds<'a, false, N, L, ROUNDS>,
+/// An evaluation at consecutive points.
+struct RunAtOnce<'a, L> {
+    level: SimdLevel,
+    chain: Chain<'a, L>,
     first: L,
     out: &'a mut [L],
 }
 
-impl<N: Word, L: Vectored, const ROUNDS: usize> Evaluation for RunAtOnce<'_, N, L, ROUNDS> {
+impl<L: Vectored> Evaluation for RunAtOnce<'_, L> {
     #[inline(always)]
     fn evaluate<W: Meanwhile>(self, meanwhile: W) -> W {
-        let Self { rounds: Rounds { rounds, outer, mask, .. }, first, out } = self;
-        let rounds = uncounted(rounds);
-        // SAFETY: only `run_copying` makes one, and it has looked for these instructions.
-        unsafe { L::evaluate::<false, W>(rounds, *outer, *mask, Some(first), out, meanwhile) }
+        let Self { level, chain, first, out } = self;
+        L::evaluate::<false, W>(level, chain, Some(first), out, meanwhile)
     }
 }
 

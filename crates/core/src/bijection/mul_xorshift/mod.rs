@@ -1,12 +1,13 @@
 //! [`MulXorshift`]: keyed affine maps alternating with xorshifts.
 
-#[cfg(target_arch = "x86_64")]
-mod avx512;
 mod definition;
 mod lanes;
 #[cfg(all(not(target_arch = "x86_64"), feature = "std"))]
 mod portable;
 mod round;
+mod vectors;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 pub use definition::MulXorshift;
 

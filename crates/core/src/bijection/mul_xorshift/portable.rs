@@ -9,65 +9,82 @@
 use wide::u32x4;
 
 use super::lanes::Vectored;
-use super::round::Round;
+use super::vectors::{Chain, Vector, evaluate};
+use crate::base::simd::SimdLevel;
 use crate::bijection::copies::Meanwhile;
 
 /// The number of vectors that are computed together, so that the multipliers are busy through their
 /// latency.
 const VECTORS: usize = 16;
 
-const LANES: usize = 4;
+impl Vector for u32x4 {
+    type Lane = u32;
+    type Shift = u32;
+    const LANES: usize = 4;
+
+    #[inline(always)]
+    unsafe fn splat(word: u32) -> Self {
+        Self::splat(word)
+    }
+
+    #[inline(always)]
+    unsafe fn load(words: &[u32]) -> Self {
+        Self::new(*words.first_chunk().expect("as many words as lanes"))
+    }
+
+    #[inline(always)]
+    fn store(self, words: &mut [u32]) {
+        words.copy_from_slice(self.as_array());
+    }
+
+    #[inline(always)]
+    unsafe fn shift(bits: usize) -> u32 {
+        bits as u32
+    }
+
+    #[inline(always)]
+    fn xorshift(self, shift: u32, mask: Self) -> Self {
+        self ^ (self >> shift & mask)
+    }
+
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        self + other
+    }
+
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        self - other
+    }
+
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        self * other
+    }
+
+    #[inline(always)]
+    fn and(self, other: Self) -> Self {
+        self & other
+    }
+}
 
 impl Vectored for u32 {
-    const POINTS: usize = VECTORS * LANES;
     const IS_PORTABLE: bool = true;
 
+    #[inline(always)]
+    fn points(_level: SimdLevel) -> usize {
+        VECTORS * u32x4::LANES
+    }
+
     #[inline(never)]
-    unsafe fn evaluate<const INVERSE: bool, W: Meanwhile>(
-        rounds: &[Round<Self>],
-        outer: Round<Self>,
-        mask: Self,
+    fn evaluate<const INVERSE: bool, W: Meanwhile>(
+        _level: SimdLevel,
+        chain: Chain<Self>,
         first: Option<Self>,
         out: &mut [Self],
-        mut meanwhile: W,
+        meanwhile: W,
     ) -> W {
-        let set = u32x4::splat;
-        // x ^ (x >> shift & mask)
-        let xorshift =
-            |x: u32x4, round: &Round<Self>| x ^ (x >> round.shift as u32 & set(round.mask));
-        let mut next = set(first.unwrap_or(0)) + u32x4::new([0, 1, 2, 3]);
-        for out in out.chunks_exact_mut(Self::POINTS) {
-            let (out, _) = out.as_chunks_mut::<LANES>();
-            let mut vectors = [next; VECTORS];
-            for (x, points) in vectors.iter_mut().zip(&*out) {
-                if first.is_some() {
-                    *x = next;
-                    next += set(LANES as u32);
-                } else {
-                    *x = u32x4::new(*points);
-                }
-            }
-            if !INVERSE {
-                vectors.iter_mut().for_each(|x| *x = xorshift(*x, &outer));
-            }
-            for round in rounds {
-                let (multiplier, increment) = (set(round.multiplier), set(round.increment));
-                for x in &mut vectors {
-                    *x = if INVERSE {
-                        (xorshift(*x, round) - increment) * multiplier
-                    } else {
-                        xorshift(*x * multiplier + increment, round)
-                    };
-                }
-                meanwhile.step();
-            }
-            if INVERSE {
-                vectors.iter_mut().for_each(|x| *x = xorshift(*x, &outer));
-            }
-            for (out, x) in out.iter_mut().zip(vectors) {
-                *out = (x & set(mask)).to_array();
-            }
-        }
-        meanwhile
+        // SAFETY: these vectors are the target's, or arrays.
+        unsafe { evaluate::<u32x4, VECTORS, INVERSE, W>(chain, first, out, meanwhile) }
     }
 }
