@@ -107,7 +107,8 @@ impl Executor {
     ///
     /// # Errors
     ///
-    /// [`GpuError::StreamCaptured`](crate::error::GpuError::StreamCaptured) if the stream is being captured.
+    /// [`GpuError::StreamCaptured`](crate::error::GpuError::StreamCaptured) if the stream is being
+    /// captured.
     pub(crate) fn check_not_captured(&self) -> Result<(), Error> {
         if is_captured(&self.stream)? { Err(Error::Gpu(GpuError::StreamCaptured)) } else { Ok(()) }
     }
