@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from bijective_shuffle.resample import Bootstrap, DegenerateDataWarning, bootstrap
 
-# Row 0 of 20 draws of 7 items, seed 42, by the second implementation:
+# Row 0 of 20 draws of 7 items, seed 42, by the second implementation, which is in
 # crates/resample/vectors/resample.json.
 GOLDEN = [4, 2, 1, 4, 0, 4, 0, 4, 4, 1, 5, 1, 0, 4, 0, 3, 5, 4, 4, 0]
 

@@ -69,9 +69,9 @@ proptest! {
             prop_assert!(close(ours.observed(), plain));
         }
         for (k, left_out) in all.iter().map(|one| one.leave_one_out().unwrap()).enumerate() {
-            for item in 0..items {
+            for (item, &without) in left_out.iter().enumerate() {
                 let rest: Vec<_> = (0..items).filter(|&other| other != item).collect();
-                prop_assert!(close(left_out[item], of(&rest)[k]), "{} {}", k, item);
+                prop_assert!(close(without, of(&rest)[k]), "{} {}", k, item);
             }
         }
         for bootstrap in plans(items, seed) {
@@ -317,7 +317,7 @@ fn intervals_cover_about_as_often_as_they_say() {
 #[ignore = "half a minute; the long form of the test above"]
 fn intervals_cover_as_often_as_they_say() {
     // 3 standard errors of 2,000 sets are 0.020; the intervals of 60 items lack one percent.
-    let covered = coverage(2000, 4000);
+    let covered = coverage(2000, 1000);
     println!("covered of 0.9: {covered:?}");
     assert!(covered.iter().all(|&share| (share - 0.9).abs() < 0.03));
 }

@@ -300,8 +300,12 @@ impl RowWeights for &[u32] {
 
     #[inline(always)]
     fn lanes(self, first: usize) -> Lanes {
-        // Signed numbers convert faster, and no count has 32 bits.
-        lanes(self, first).map(|count| f64::from(count as i32))
+        let (counts, mut weights) = (lanes(self, first), [0.0; LANES]);
+        for lane in 0..LANES {
+            // Signed numbers convert faster, and no count has 32 bits.
+            weights[lane] = f64::from(counts[lane] as i32);
+        }
+        weights
     }
 }
 
@@ -422,9 +426,10 @@ impl<W: RowWeights, T: Terms<N>, const N: usize> SimdKernel for Sums<W, T, N> {
         let mut first = 0;
         while first < self.weights.len() {
             let terms = self.terms.lanes(first, self.weights.lanes(first));
-            for (sums, terms) in sums.iter_mut().zip(terms) {
+            // An iterator over arrays would keep them in memory.
+            for k in 0..N {
                 for lane in 0..LANES {
-                    sums[lane] += terms[lane];
+                    sums[k][lane] += terms[k][lane];
                 }
             }
             first += LANES;
