@@ -385,13 +385,13 @@ def _accepted(n: int, seed: Array, epoch: Array, batches: list[_walk.Batch]) -> 
 @partial(jax.jit, static_argnames=("n", "inverse"), inline=True)
 def _evaluate(keys: Array, i: Array, *, n: int, inverse: bool) -> Array:
     """The items at places, or the places of items."""
-    keys, word, last = jnp.asarray(keys), _word(n), max(n, 1) - 1
+    word, last = _word(n), max(n, 1) - 1
     found = i.dtype if np.iinfo(i.dtype).max >= last else np.dtype(_index(n))
     # A negative number wraps to a large one, unless it is cut to fewer bits.
     wide = word if i.dtype.itemsize <= np.dtype(word).itemsize else np.uint64
     x = jnp.minimum(i.astype(wide), wide(last)).astype(word)
     if _is_table(n):
-        entries: Array = keys[int(inverse)].at[x].get(mode="promise_in_bounds")
+        entries: Array = jnp.asarray(keys)[int(inverse)].at[x].get(mode="promise_in_bounds")
         return entries.astype(found)
     turn = partial(_backward if inverse else _forward, keys, n)
     x = turn(x)

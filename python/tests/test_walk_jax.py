@@ -46,8 +46,11 @@ def test_orders_of_all_lengths():
             key = KEYS[n % len(KEYS)]
             p = Walk(n, *key)
             found = p(at)
+            back = p.inverse(found)
+            # In NumPy, because JAX compiles a slice for each length.
+            found, back = np.asarray(found), np.asarray(back)
             assert np.array_equal(found[:n], order(n, *key)), n
-            assert np.array_equal(p.inverse(found)[:n], at[:n]), n
+            assert np.array_equal(back[:n], np.arange(n)), n
             assert (found[n:] == found[n - 1]).all(), n
 
 
