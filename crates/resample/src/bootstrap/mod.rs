@@ -18,7 +18,7 @@ pub use statistic::RowStatistic;
 
 use crate::Error;
 use draws::Taker;
-use plan::DrawPlan;
+use plan::RowPlan;
 
 /// The numbers of the draws and of the weights, among what this package draws.
 const DRAWS: u32 = 16;
@@ -77,7 +77,7 @@ const MOST_DRAWS: usize = 1 << 31;
 pub struct Bootstrap {
     items: usize,
     seed: Seed,
-    plan: DrawPlan,
+    plan: RowPlan,
 }
 
 /// What a thread needs to make rows.
@@ -123,7 +123,7 @@ impl Bootstrap {
         if items == 0 {
             return Err(Error::NoItems);
         }
-        Ok(Self { items, seed: seed.into(), plan: DrawPlan::Items { draws: items } })
+        Ok(Self { items, seed: seed.into(), plan: RowPlan::Items { draws: items } })
     }
 
     /// Rows of another number of draws than there are items: the `m` out of `n` bootstrap.
@@ -133,8 +133,8 @@ impl Bootstrap {
     /// [`Error::OwnDraws`] with strata or clusters.
     pub fn with_draws(mut self, count: usize) -> Result<Self, Error> {
         match &mut self.plan {
-            DrawPlan::Items { draws } | DrawPlan::Series { draws, .. } => *draws = count,
-            DrawPlan::Strata(_) | DrawPlan::Clusters(_) => return Err(Error::OwnDraws),
+            RowPlan::Items { draws } | RowPlan::Series { draws, .. } => *draws = count,
+            RowPlan::Strata(_) | RowPlan::Clusters(_) => return Err(Error::OwnDraws),
         }
         Ok(self)
     }
@@ -160,7 +160,7 @@ impl Bootstrap {
     /// # Ok::<(), bijective_shuffle_resample::Error>(())
     /// ```
     pub fn strata<L: Ord>(self, labels: &[L]) -> Result<Self, Error> {
-        let plan = DrawPlan::strata(self.items, labels)?;
+        let plan = RowPlan::strata(self.items, labels)?;
         Ok(Self { plan, ..self })
     }
 
@@ -172,7 +172,7 @@ impl Bootstrap {
     ///
     /// As [`strata`](Self::strata).
     pub fn clusters<L: Ord>(self, labels: &[L]) -> Result<Self, Error> {
-        let plan = DrawPlan::clusters(self.items, labels)?;
+        let plan = RowPlan::clusters(self.items, labels)?;
         Ok(Self { plan, ..self })
     }
 
@@ -183,7 +183,7 @@ impl Bootstrap {
     ///
     /// [`Error::BlockLength`] if a block has no items, or more than the series.
     pub fn series(self, blocks: SeriesBlocks) -> Result<Self, Error> {
-        let plan = DrawPlan::series(self.items, blocks)?;
+        let plan = RowPlan::series(self.items, blocks)?;
         Ok(Self { plan, ..self })
     }
 

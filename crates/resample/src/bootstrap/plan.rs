@@ -1,4 +1,4 @@
-//! [`DrawPlan`]: which items the draws of a row give.
+//! [`RowPlan`]: which items the draws of a row give.
 
 use core::fmt;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl SeriesBlocks {
 
 /// Which items a row has.
 #[derive(Clone)]
-pub(super) enum DrawPlan {
+pub(super) enum RowPlan {
     Items { draws: usize },
     Strata(Arc<LabelGroups>),
     Clusters(Arc<LabelGroups>),
@@ -85,7 +85,7 @@ impl LabelGroups {
     }
 }
 
-impl DrawPlan {
+impl RowPlan {
     pub(super) fn strata<L: Ord>(items: usize, labels: &[L]) -> Result<Self, Error> {
         Ok(Self::Strata(Arc::new(LabelGroups::new(items, labels)?)))
     }
@@ -226,7 +226,7 @@ fn pass_series(
     }
 }
 
-impl fmt::Debug for DrawPlan {
+impl fmt::Debug for RowPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Items { draws } => write!(f, "{draws} draws"),
