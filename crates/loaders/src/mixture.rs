@@ -4,7 +4,7 @@ use core::fmt;
 use core::ops::Range;
 use core::str::FromStr;
 
-use bijective_shuffle::{Bijection, FromSeed, KeyDomain, Seed};
+use bijective_shuffle::{FromSeed, KeyDomain, Seed};
 use bijective_shuffle_engine::check::{try_reserve, try_with_capacity, try_with_capacity_u64};
 use bijective_shuffle_engine::saved;
 

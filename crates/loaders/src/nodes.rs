@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use bijective_shuffle::{Bijection, KeyDomain, Seed, Tail};
+use bijective_shuffle::{KeyDomain, Seed, Tail};
 use bijective_shuffle_engine::check::try_reserve;
 use bijective_shuffle_engine::check::try_with_capacity;
 
