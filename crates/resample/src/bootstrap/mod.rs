@@ -18,7 +18,7 @@ pub use statistic::RowStatistic;
 
 use crate::Error;
 use draws::Taker;
-use plan::Plan;
+use plan::RowPlan;
 
 /// The numbers of the draws and of the weights, among what this package draws.
 const DRAWS: u32 = 16;
@@ -77,19 +77,19 @@ const MOST_DRAWS: usize = 1 << 31;
 pub struct Bootstrap {
     items: usize,
     seed: Seed,
-    plan: Plan,
+    plan: RowPlan,
 }
 
 /// What a thread needs to make rows.
-struct Row<T> {
+struct RowMemory<T> {
     memory: Vec<T>,
-    keys: Keys,
+    keys: BootstrapKeys,
 }
 
 /// Lists items.
-struct Collector<'a>(&'a mut Vec<usize>);
+struct ItemList<'a>(&'a mut Vec<usize>);
 
-impl Taker for Collector<'_> {
+impl Taker for ItemList<'_> {
     #[inline(always)]
     fn take(&mut self, item: usize) {
         self.0.push(item);
@@ -97,9 +97,9 @@ impl Taker for Collector<'_> {
 }
 
 /// Counts items.
-struct Counter<'a>(&'a mut [u32]);
+struct ItemCounts<'a>(&'a mut [u32]);
 
-impl Taker for Counter<'_> {
+impl Taker for ItemCounts<'_> {
     #[inline(always)]
     fn take(&mut self, item: usize) {
         self.0[item] += 1;
@@ -108,7 +108,7 @@ impl Taker for Counter<'_> {
 
 /// The keys of the generators.
 #[derive(Clone, Copy)]
-struct Keys {
+struct BootstrapKeys {
     draws: u64,
     weights: u64,
 }
@@ -123,7 +123,7 @@ impl Bootstrap {
         if items == 0 {
             return Err(Error::NoItems);
         }
-        Ok(Self { items, seed: seed.into(), plan: Plan::Items { draws: items } })
+        Ok(Self { items, seed: seed.into(), plan: RowPlan::Items { draws: items } })
     }
 
     /// Rows of another number of draws than there are items: the `m` out of `n` bootstrap.
@@ -133,8 +133,8 @@ impl Bootstrap {
     /// [`Error::OwnDraws`] with strata or clusters.
     pub fn with_draws(mut self, count: usize) -> Result<Self, Error> {
         match &mut self.plan {
-            Plan::Items { draws } | Plan::Series { draws, .. } => *draws = count,
-            Plan::Strata(_) | Plan::Clusters(_) => return Err(Error::OwnDraws),
+            RowPlan::Items { draws } | RowPlan::Series { draws, .. } => *draws = count,
+            RowPlan::Strata(_) | RowPlan::Clusters(_) => return Err(Error::OwnDraws),
         }
         Ok(self)
     }
@@ -160,7 +160,7 @@ impl Bootstrap {
     /// # Ok::<(), bijective_shuffle_resample::Error>(())
     /// ```
     pub fn strata<L: Ord>(self, labels: &[L]) -> Result<Self, Error> {
-        let plan = Plan::strata(self.items, labels)?;
+        let plan = RowPlan::strata(self.items, labels)?;
         Ok(Self { plan, ..self })
     }
 
@@ -172,7 +172,7 @@ impl Bootstrap {
     ///
     /// As [`strata`](Self::strata).
     pub fn clusters<L: Ord>(self, labels: &[L]) -> Result<Self, Error> {
-        let plan = Plan::clusters(self.items, labels)?;
+        let plan = RowPlan::clusters(self.items, labels)?;
         Ok(Self { plan, ..self })
     }
 
@@ -183,7 +183,7 @@ impl Bootstrap {
     ///
     /// [`Error::BlockLength`] if a block has no items, or more than the series.
     pub fn series(self, blocks: SeriesBlocks) -> Result<Self, Error> {
-        let plan = Plan::series(self.items, blocks)?;
+        let plan = RowPlan::series(self.items, blocks)?;
         Ok(Self { plan, ..self })
     }
 
@@ -227,10 +227,10 @@ impl Bootstrap {
         self.indexes_by(self.keys(), row, out)
     }
 
-    fn indexes_by(&self, keys: Keys, row: u64, out: &mut Vec<usize>) -> Result<(), Error> {
+    fn indexes_by(&self, keys: BootstrapKeys, row: u64, out: &mut Vec<usize>) -> Result<(), Error> {
         out.clear();
         check::try_reserve(out, self.most_draws()?)?;
-        self.plan.pass(keys.draws, row, self.items, &mut Collector(out));
+        self.plan.pass(keys.draws, row, self.items, &mut ItemList(out));
         Ok(())
     }
 
@@ -256,10 +256,10 @@ impl Bootstrap {
         self.counts_by(self.keys(), row, out)
     }
 
-    fn counts_by(&self, keys: Keys, row: u64, out: &mut [u32]) -> Result<(), Error> {
+    fn counts_by(&self, keys: BootstrapKeys, row: u64, out: &mut [u32]) -> Result<(), Error> {
         self.most_draws()?;
         out.fill(0);
-        self.plan.pass(keys.draws, row, self.items, &mut Counter(out));
+        self.plan.pass(keys.draws, row, self.items, &mut ItemCounts(out));
         Ok(())
     }
 
@@ -291,7 +291,7 @@ impl Bootstrap {
         Ok(())
     }
 
-    fn weights_by(keys: Keys, row: u64, out: &mut [f64]) {
+    fn weights_by(keys: BootstrapKeys, row: u64, out: &mut [f64]) {
         let mut rng = Philox4x32Rng::<10>::from_key(keys.weights, row);
         // In pieces, each of which the calling thread draws.
         for piece in out.chunks_mut(draws::CHUNK) {
@@ -313,7 +313,7 @@ impl Bootstrap {
         rows: Range<u64>,
         statistic: impl Fn(&[usize]) -> f64 + Sync,
     ) -> Result<Vec<f64>, Error> {
-        self.each_row(rows, 1, |row, indexes: &mut Row<usize>, out| {
+        self.each_row(rows, 1, |row, indexes: &mut RowMemory<usize>, out| {
             self.indexes_by(indexes.keys, row, &mut indexes.memory)?;
             out[0] = statistic(&indexes.memory);
             Ok(())
@@ -343,7 +343,7 @@ impl Bootstrap {
         rows: Range<u64>,
         statistic: impl Fn(&[u32]) -> f64 + Sync,
     ) -> Result<Vec<f64>, Error> {
-        self.each_row(rows, 1, |row, counts: &mut Row<u32>, out| {
+        self.each_row(rows, 1, |row, counts: &mut RowMemory<u32>, out| {
             self.counts_by(counts.keys, row, counts.of(self.items)?)?;
             out[0] = statistic(&counts.memory);
             Ok(())
@@ -365,7 +365,7 @@ impl Bootstrap {
         statistics: &[&RowStatistic<'_>],
     ) -> Result<Vec<f64>, Error> {
         statistics.iter().try_for_each(|statistic| self.check_count(statistic.items()))?;
-        self.each_row(rows, statistics.len(), |row, counts: &mut Row<u32>, out| {
+        self.each_row(rows, statistics.len(), |row, counts: &mut RowMemory<u32>, out| {
             self.counts_by(counts.keys, row, counts.of(self.items)?)?;
             for (statistic, out) in statistics.iter().zip(out) {
                 *out = statistic.of_counts(&counts.memory);
@@ -385,7 +385,7 @@ impl Bootstrap {
         statistics: &[&RowStatistic<'_>],
     ) -> Result<Vec<f64>, Error> {
         statistics.iter().try_for_each(|statistic| self.check_count(statistic.items()))?;
-        self.each_row(rows, statistics.len(), |row, weights: &mut Row<f64>, out| {
+        self.each_row(rows, statistics.len(), |row, weights: &mut RowMemory<f64>, out| {
             let keys = weights.keys;
             Self::weights_by(keys, row, weights.of(self.items)?);
             for (statistic, out) in statistics.iter().zip(out) {
@@ -400,7 +400,7 @@ impl Bootstrap {
         &self,
         rows: Range<u64>,
         width: usize,
-        each: impl Fn(u64, &mut Row<T>, &mut [f64]) -> Result<(), Error> + Sync,
+        each: impl Fn(u64, &mut RowMemory<T>, &mut [f64]) -> Result<(), Error> + Sync,
     ) -> Result<Vec<f64>, Error> {
         let wrong = Error::RowCount { first: rows.start, end: rows.end };
         let count = rows.end.checked_sub(rows.start).and_then(|count| usize::try_from(count).ok());
@@ -410,7 +410,7 @@ impl Bootstrap {
         let keys = self.keys();
         let values_of_rows = values.par_chunks_mut(width.max(1)).enumerate();
         values_of_rows.try_for_each_init(
-            || Row { memory: Vec::new(), keys },
+            || RowMemory { memory: Vec::new(), keys },
             |memory, (number, out)| each(rows.start + number as u64, memory, out),
         )?;
         Ok(values)
@@ -422,10 +422,10 @@ impl Bootstrap {
         if draws < MOST_DRAWS { Ok(draws) } else { Err(Error::TooManyDraws { draws }) }
     }
 
-    fn keys(&self) -> Keys {
+    fn keys(&self) -> BootstrapKeys {
         let [draws, weights] =
             [DRAWS, WEIGHTS].map(|of| self.seed.key_stream(KeyDomain::Resample(of)).next_u64());
-        Keys { draws, weights }
+        BootstrapKeys { draws, weights }
     }
 
     fn check_count(&self, given: usize) -> Result<(), Error> {
@@ -437,7 +437,7 @@ impl Bootstrap {
     }
 }
 
-impl<T: Copy + Default> Row<T> {
+impl<T: Copy + Default> RowMemory<T> {
     /// The memory for a number for each item.
     fn of(&mut self, items: usize) -> Result<&mut [T], Error> {
         if self.memory.is_empty() {

@@ -1,11 +1,11 @@
-//! [`Plan`]: which items the draws of a row give.
+//! [`RowPlan`]: which items the draws of a row give.
 
 use core::fmt;
 use std::sync::Arc;
 
 use bijective_shuffle_engine::check;
 
-use super::draws::{Draws, Taker};
+use super::draws::{RowDraws, Taker};
 use crate::Error;
 
 /// Blocks of a series, by which [`Bootstrap::series`](crate::Bootstrap::series) draws rows. A row
@@ -35,15 +35,15 @@ impl SeriesBlocks {
 
 /// Which items a row has.
 #[derive(Clone)]
-pub(super) enum Plan {
+pub(super) enum RowPlan {
     Items { draws: usize },
-    Strata(Arc<Groups>),
-    Clusters(Arc<Groups>),
+    Strata(Arc<LabelGroups>),
+    Clusters(Arc<LabelGroups>),
     Series { blocks: SeriesBlocks, draws: usize },
 }
 
 /// Items by their labels.
-pub(super) struct Groups {
+pub(super) struct LabelGroups {
     /// The items of the first label, then those of the second, and so on.
     members: Vec<usize>,
     /// Where each label's items begin, and the number of all.
@@ -54,7 +54,7 @@ pub(super) struct Groups {
     largest: usize,
 }
 
-impl Groups {
+impl LabelGroups {
     fn new<L: Ord>(items: usize, labels: &[L]) -> Result<Self, Error> {
         if labels.len() != items {
             return Err(Error::ItemCount { items, given: labels.len() });
@@ -85,13 +85,13 @@ impl Groups {
     }
 }
 
-impl Plan {
+impl RowPlan {
     pub(super) fn strata<L: Ord>(items: usize, labels: &[L]) -> Result<Self, Error> {
-        Ok(Self::Strata(Arc::new(Groups::new(items, labels)?)))
+        Ok(Self::Strata(Arc::new(LabelGroups::new(items, labels)?)))
     }
 
     pub(super) fn clusters<L: Ord>(items: usize, labels: &[L]) -> Result<Self, Error> {
-        Ok(Self::Clusters(Arc::new(Groups::new(items, labels)?)))
+        Ok(Self::Clusters(Arc::new(LabelGroups::new(items, labels)?)))
     }
 
     pub(super) fn series(items: usize, blocks: SeriesBlocks) -> Result<Self, Error> {
@@ -121,7 +121,7 @@ impl Plan {
 
     /// Passes the items of a row, in order.
     pub(super) fn pass(&self, key: u64, row: u64, items: usize, taker: &mut impl Taker) {
-        let mut draws = Draws::of_row(key, row, is_wide(items));
+        let mut draws = RowDraws::of_row(key, row, is_wide(items));
         match self {
             Self::Items { draws: count } if !is_wide(items) => {
                 draws.each(*count, items as u64, taker);
@@ -152,7 +152,7 @@ impl Plan {
 
     /// The item at a place of a row.
     pub(super) fn get(&self, key: u64, row: u64, items: usize, place: usize) -> Option<usize> {
-        let draws = Draws::of_row(key, row, is_wide(items));
+        let draws = RowDraws::of_row(key, row, is_wide(items));
         let drawn = |number: usize, range: usize| draws.get(number as u64, range as u64) as usize;
         if let Self::Clusters(groups) = self {
             let (mut number, mut left) = (0, place);
@@ -205,7 +205,7 @@ fn pass_series(
     blocks: SeriesBlocks,
     count: usize,
     items: usize,
-    draws: Draws,
+    draws: RowDraws,
     taker: &mut impl Taker,
 ) {
     let (mut draws, length) = (draws.in_order(), blocks.length());
@@ -226,7 +226,7 @@ fn pass_series(
     }
 }
 
-impl fmt::Debug for Plan {
+impl fmt::Debug for RowPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Items { draws } => write!(f, "{draws} draws"),
