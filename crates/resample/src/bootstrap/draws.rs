@@ -15,12 +15,12 @@ const NEXT: u128 = 1 << 58;
 /// interval*, 2019). If ranges are beyond 2^32, words have 64 bits, of which there are half as
 /// many.
 #[derive(Clone)]
-pub(super) struct RowWords {
+pub(super) struct RowDraws {
     rng: Philox4x32Rng,
     is_wide: bool,
 }
 
-impl RowWords {
+impl RowDraws {
     pub(super) fn of_row(key: u64, row: u64, is_wide: bool) -> Self {
         Self { rng: Philox4x32Rng::from_key(key, row), is_wide }
     }
@@ -71,8 +71,8 @@ impl RowWords {
     }
 
     /// The draws in order, each of a range of its own.
-    pub(super) fn in_order(self) -> AscendingWords {
-        AscendingWords { draws: self, words: [0; CHUNK], next: 0 }
+    pub(super) fn in_order(self) -> DrawsInOrder {
+        DrawsInOrder { draws: self, words: [0; CHUNK], next: 0 }
     }
 }
 
@@ -88,7 +88,7 @@ pub(super) trait Taker {
 
 /// Scales words to draws and passes them on.
 struct Take<'a, T> {
-    draws: &'a RowWords,
+    draws: &'a RowDraws,
     words: &'a [u32],
     /// The number of the first draw.
     first: u64,
@@ -124,13 +124,13 @@ impl<T: Taker> SimdKernel for Take<'_, T> {
 }
 
 /// The draws of a row, one after another.
-pub(super) struct AscendingWords {
-    draws: RowWords,
+pub(super) struct DrawsInOrder {
+    draws: RowDraws,
     words: [u32; CHUNK],
     next: u64,
 }
 
-impl AscendingWords {
+impl DrawsInOrder {
     /// The next draw.
     #[inline(always)]
     pub(super) fn next(&mut self, range: u64) -> u64 {
@@ -169,7 +169,7 @@ mod tests {
     fn draws_in_order_are_those_that_are_drawn_alone() {
         // The last ranges reject about half of all words.
         for range in [1, 2, 3, 10_000, 1 << 31, (1 << 31) + 1, 3 << 30, 1 << 32] {
-            let mut draws = RowWords::of_row(7, 3, false);
+            let mut draws = RowDraws::of_row(7, 3, false);
             let alone: Vec<_> = (0..3000).map(|number| draws.get(number, range)).collect();
             assert!(alone.iter().all(|&drawn| drawn < range));
             let mut in_order = draws.clone().in_order();
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn wide_draws_are_in_range_and_use_other_words_where_rejected() {
-        let draws = RowWords::of_row(7, 3, true);
+        let draws = RowDraws::of_row(7, 3, true);
         let range = (1 << 63) + 1;
         let mut rng = Philox4x32Rng::<10>::from_key(7, 3);
         let mut words = [0_u64; 64];

@@ -83,13 +83,13 @@ pub struct Bootstrap {
 /// What a thread needs to make rows.
 struct RowMemory<T> {
     memory: Vec<T>,
-    keys: StreamKeys,
+    keys: BootstrapKeys,
 }
 
 /// Lists items.
-struct IndexList<'a>(&'a mut Vec<usize>);
+struct ItemList<'a>(&'a mut Vec<usize>);
 
-impl Taker for IndexList<'_> {
+impl Taker for ItemList<'_> {
     #[inline(always)]
     fn take(&mut self, item: usize) {
         self.0.push(item);
@@ -108,7 +108,7 @@ impl Taker for ItemCounts<'_> {
 
 /// The keys of the generators.
 #[derive(Clone, Copy)]
-struct StreamKeys {
+struct BootstrapKeys {
     draws: u64,
     weights: u64,
 }
@@ -227,10 +227,10 @@ impl Bootstrap {
         self.indexes_by(self.keys(), row, out)
     }
 
-    fn indexes_by(&self, keys: StreamKeys, row: u64, out: &mut Vec<usize>) -> Result<(), Error> {
+    fn indexes_by(&self, keys: BootstrapKeys, row: u64, out: &mut Vec<usize>) -> Result<(), Error> {
         out.clear();
         check::try_reserve(out, self.most_draws()?)?;
-        self.plan.pass(keys.draws, row, self.items, &mut IndexList(out));
+        self.plan.pass(keys.draws, row, self.items, &mut ItemList(out));
         Ok(())
     }
 
@@ -256,7 +256,7 @@ impl Bootstrap {
         self.counts_by(self.keys(), row, out)
     }
 
-    fn counts_by(&self, keys: StreamKeys, row: u64, out: &mut [u32]) -> Result<(), Error> {
+    fn counts_by(&self, keys: BootstrapKeys, row: u64, out: &mut [u32]) -> Result<(), Error> {
         self.most_draws()?;
         out.fill(0);
         self.plan.pass(keys.draws, row, self.items, &mut ItemCounts(out));
@@ -291,7 +291,7 @@ impl Bootstrap {
         Ok(())
     }
 
-    fn weights_by(keys: StreamKeys, row: u64, out: &mut [f64]) {
+    fn weights_by(keys: BootstrapKeys, row: u64, out: &mut [f64]) {
         let mut rng = Philox4x32Rng::<10>::from_key(keys.weights, row);
         // In pieces, each of which the calling thread draws.
         for piece in out.chunks_mut(draws::CHUNK) {
@@ -422,10 +422,10 @@ impl Bootstrap {
         if draws < MOST_DRAWS { Ok(draws) } else { Err(Error::TooManyDraws { draws }) }
     }
 
-    fn keys(&self) -> StreamKeys {
+    fn keys(&self) -> BootstrapKeys {
         let [draws, weights] =
             [DRAWS, WEIGHTS].map(|of| self.seed.key_stream(KeyDomain::Resample(of)).next_u64());
-        StreamKeys { draws, weights }
+        BootstrapKeys { draws, weights }
     }
 
     fn check_count(&self, given: usize) -> Result<(), Error> {

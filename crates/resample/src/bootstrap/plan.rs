@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bijective_shuffle_engine::check;
 
-use super::draws::{RowWords, Taker};
+use super::draws::{RowDraws, Taker};
 use crate::Error;
 
 /// Blocks of a series, by which [`Bootstrap::series`](crate::Bootstrap::series) draws rows. A row
@@ -121,7 +121,7 @@ impl RowPlan {
 
     /// Passes the items of a row, in order.
     pub(super) fn pass(&self, key: u64, row: u64, items: usize, taker: &mut impl Taker) {
-        let mut draws = RowWords::of_row(key, row, is_wide(items));
+        let mut draws = RowDraws::of_row(key, row, is_wide(items));
         match self {
             Self::Items { draws: count } if !is_wide(items) => {
                 draws.each(*count, items as u64, taker);
@@ -152,7 +152,7 @@ impl RowPlan {
 
     /// The item at a place of a row.
     pub(super) fn get(&self, key: u64, row: u64, items: usize, place: usize) -> Option<usize> {
-        let draws = RowWords::of_row(key, row, is_wide(items));
+        let draws = RowDraws::of_row(key, row, is_wide(items));
         let drawn = |number: usize, range: usize| draws.get(number as u64, range as u64) as usize;
         if let Self::Clusters(groups) = self {
             let (mut number, mut left) = (0, place);
@@ -205,7 +205,7 @@ fn pass_series(
     blocks: SeriesBlocks,
     count: usize,
     items: usize,
-    draws: RowWords,
+    draws: RowDraws,
     taker: &mut impl Taker,
 ) {
     let (mut draws, length) = (draws.in_order(), blocks.length());

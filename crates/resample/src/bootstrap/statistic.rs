@@ -17,10 +17,10 @@ const LANES: usize = 16;
 /// A value is NaN where it is undefined: a correlation of values that are all equal, a mean by
 /// weights that are all 0, anything that involves a NaN.
 #[derive(Clone, Debug)]
-pub struct RowStatistic<'a>(BuiltIn<'a>);
+pub struct RowStatistic<'a>(StatisticKind<'a>);
 
 #[derive(Clone, Debug)]
-enum BuiltIn<'a> {
+enum StatisticKind<'a> {
     Mean(&'a [f64]),
     WeightedMean {
         products: Vec<f64>,
@@ -42,7 +42,7 @@ enum BuiltIn<'a> {
 impl<'a> RowStatistic<'a> {
     /// The mean.
     pub fn mean(values: &'a [f64]) -> Self {
-        Self(BuiltIn::Mean(values))
+        Self(StatisticKind::Mean(values))
     }
 
     /// The mean by weights, which multiply the counts of the row.
@@ -60,7 +60,7 @@ impl<'a> RowStatistic<'a> {
         }
         let mut products = check::try_with_capacity(values.len())?;
         products.extend(values.iter().zip(weights).map(|(value, weight)| value * weight));
-        Ok(Self(BuiltIn::WeightedMean { products, weights }))
+        Ok(Self(StatisticKind::WeightedMean { products, weights }))
     }
 
     /// The median: the [`quantile`](Self::quantile) of 0.5.
@@ -91,7 +91,7 @@ impl<'a> RowStatistic<'a> {
         items.sort_unstable_by(|&a, &b| order(values[a], values[b]).then(a.cmp(&b)));
         let mut sorted = check::try_with_capacity(values.len())?;
         sorted.extend(items.iter().map(|&item| values[item]));
-        Ok(Self(BuiltIn::Quantile { sorted, items, q }))
+        Ok(Self(StatisticKind::Quantile { sorted, items, q }))
     }
 
     /// Pearson's correlation of two values of each item.
@@ -108,27 +108,27 @@ impl<'a> RowStatistic<'a> {
             centred.extend(values.iter().map(|value| value - mean));
             Ok::<_, Error>(centred)
         };
-        Ok(Self(BuiltIn::Correlation { x: centred(x)?, y: centred(y)? }))
+        Ok(Self(StatisticKind::Correlation { x: centred(x)?, y: centred(y)? }))
     }
 
     /// The number of items.
     pub fn items(&self) -> usize {
         match &self.0 {
-            BuiltIn::Mean(values) => values.len(),
-            BuiltIn::WeightedMean { weights, .. } => weights.len(),
-            BuiltIn::Quantile { sorted, .. } => sorted.len(),
-            BuiltIn::Correlation { x, .. } => x.len(),
+            StatisticKind::Mean(values) => values.len(),
+            StatisticKind::WeightedMean { weights, .. } => weights.len(),
+            StatisticKind::Quantile { sorted, .. } => sorted.len(),
+            StatisticKind::Correlation { x, .. } => x.len(),
         }
     }
 
     /// The statistic of the data themselves: each item once.
     pub fn observed(&self) -> f64 {
         match &self.0 {
-            BuiltIn::Quantile { sorted, .. } if nans(sorted) > 0 => f64::NAN,
-            BuiltIn::Quantile { sorted, q, .. } => {
+            StatisticKind::Quantile { sorted, .. } if nans(sorted) > 0 => f64::NAN,
+            StatisticKind::Quantile { sorted, q, .. } => {
                 quantile_of(sorted.len(), *q, |place| sorted[place])
             }
-            _ => self.of(FullRow(self.items())),
+            _ => self.of(EachOnce(self.items())),
         }
     }
 
@@ -139,7 +139,7 @@ impl<'a> RowStatistic<'a> {
     /// If there is not one count for each item.
     pub fn of_counts(&self, counts: &[u32]) -> f64 {
         assert_eq!(counts.len(), self.items(), "one count for each item");
-        let BuiltIn::Quantile { sorted, items, q } = &self.0 else {
+        let StatisticKind::Quantile { sorted, items, q } = &self.0 else {
             return self.of(counts);
         };
         let total = counts.iter().map(|&count| count as usize).sum();
@@ -164,7 +164,7 @@ impl<'a> RowStatistic<'a> {
     /// If there is not one weight for each item.
     pub fn of_weights(&self, weights: &[f64]) -> f64 {
         assert_eq!(weights.len(), self.items(), "one weight for each item");
-        let BuiltIn::Quantile { sorted, items, q } = &self.0 else {
+        let StatisticKind::Quantile { sorted, items, q } = &self.0 else {
             return self.of(weights);
         };
         let bound = q * sum(weights);
@@ -192,16 +192,16 @@ impl<'a> RowStatistic<'a> {
         let len = self.items();
         let mut values = check::try_with_capacity(len)?;
         match &self.0 {
-            BuiltIn::Mean(data) => {
+            StatisticKind::Mean(data) => {
                 let all = sum(data);
                 values.extend(data.iter().map(|value| (all - value) / (len as f64 - 1.0)));
             }
-            BuiltIn::WeightedMean { products, weights } => {
+            StatisticKind::WeightedMean { products, weights } => {
                 let [all, weight] = [sum(products), sum(weights)];
                 let pairs = products.iter().zip(*weights);
                 values.extend(pairs.map(|(product, own)| (all - product) / (weight - own)));
             }
-            BuiltIn::Quantile { sorted, items, q } => {
+            StatisticKind::Quantile { sorted, items, q } => {
                 values.resize(len, f64::NAN);
                 let nans = nans(sorted);
                 for (left_out, &item) in items.iter().enumerate() {
@@ -211,8 +211,8 @@ impl<'a> RowStatistic<'a> {
                     }
                 }
             }
-            BuiltIn::Correlation { x, y } => {
-                let all: [f64; 6] = sums(FullRow(len), Moments(x, y));
+            StatisticKind::Correlation { x, y } => {
+                let all: [f64; 6] = sums(EachOnce(len), Moments(x, y));
                 values.extend(x.iter().zip(y).map(|(x, y)| {
                     let own = [1.0, *x, *y, x * x, y * y, x * y];
                     correlation_of(core::array::from_fn(|k| all[k] - own[k]))
@@ -225,16 +225,16 @@ impl<'a> RowStatistic<'a> {
     /// A statistic that is made of sums.
     fn of<W: RowWeights>(&self, weights: W) -> f64 {
         match &self.0 {
-            BuiltIn::Mean(values) => {
-                let [sum, total] = sums(weights, ValueSum(values));
+            StatisticKind::Mean(values) => {
+                let [sum, total] = sums(weights, ValueTerms(values));
                 sum / total
             }
-            BuiltIn::WeightedMean { products, weights: own } => {
+            StatisticKind::WeightedMean { products, weights: own } => {
                 let [sum, total] = sums(weights, Pairs(products, own));
                 sum / total
             }
-            BuiltIn::Correlation { x, y } => correlation_of(sums(weights, Moments(x, y))),
-            BuiltIn::Quantile { .. } => unreachable!("a quantile is made of no sums"),
+            StatisticKind::Correlation { x, y } => correlation_of(sums(weights, Moments(x, y))),
+            StatisticKind::Quantile { .. } => unreachable!("a quantile is made of no sums"),
         }
     }
 }
@@ -323,9 +323,9 @@ impl RowWeights for &[f64] {
 
 /// This many items, each once.
 #[derive(Clone, Copy)]
-struct FullRow(usize);
+struct EachOnce(usize);
 
-impl RowWeights for FullRow {
+impl RowWeights for EachOnce {
     #[inline(always)]
     fn len(self) -> usize {
         self.0
@@ -352,7 +352,7 @@ fn lanes<T: Copy + Default>(all: &[T], first: usize) -> [T; LANES] {
 
 /// The sum of some numbers.
 pub(super) fn sum(values: &[f64]) -> f64 {
-    sums(FullRow(values.len()), ValueSum(values))[0]
+    sums(EachOnce(values.len()), ValueTerms(values))[0]
 }
 
 fn sums<W: RowWeights, T: Terms<N>, const N: usize>(weights: W, terms: T) -> [f64; N] {
@@ -367,9 +367,9 @@ trait Terms<const N: usize>: Copy {
 
 /// The value, and 1.
 #[derive(Clone, Copy)]
-struct ValueSum<'a>(&'a [f64]);
+struct ValueTerms<'a>(&'a [f64]);
 
-impl Terms<2> for ValueSum<'_> {
+impl Terms<2> for ValueTerms<'_> {
     #[inline(always)]
     fn lanes(self, first: usize, weights: SumLanes) -> [SumLanes; 2] {
         [products(&weights, &lanes(self.0, first)), weights]

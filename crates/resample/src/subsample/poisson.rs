@@ -76,12 +76,12 @@ pub struct PoissonSample {
     probability: f64,
     seed: Seed,
     key: u64,
-    law: InclusionLaw,
+    law: PoissonLaw,
 }
 
 /// How many items a batch takes.
 #[derive(Clone)]
-enum InclusionLaw {
+enum PoissonLaw {
     None,
     All,
     /// Parts of `size` items, and a last one that may be smaller.
@@ -107,7 +107,7 @@ impl PoissonSample {
         }
         let seed = seed.into();
         let key = seed.key_stream(KeyDomain::Resample(NUMBER)).next_u64();
-        let law = InclusionLaw::new(items, probability)?;
+        let law = PoissonLaw::new(items, probability)?;
         Ok(Self { items, probability, seed, key, law })
     }
 
@@ -119,12 +119,12 @@ impl PoissonSample {
     pub fn batch(&self, step: u64, out: &mut Vec<u64>) -> Result<(), Error> {
         out.clear();
         match &self.law {
-            InclusionLaw::None => {}
-            InclusionLaw::All => {
+            PoissonLaw::None => {}
+            PoissonLaw::All => {
                 check::try_reserve(out, usize::try_from(self.items).unwrap_or(usize::MAX))?;
                 out.extend(0..self.items);
             }
-            InclusionLaw::Parts { size, whole, last } => {
+            PoissonLaw::Parts { size, whole, last } => {
                 let parts = self.items.div_ceil(*size);
                 for part in 0..parts {
                     let first = part * size;
@@ -180,7 +180,7 @@ impl fmt::Debug for PoissonSample {
     }
 }
 
-impl InclusionLaw {
+impl PoissonLaw {
     fn new(items: u64, probability: f64) -> Result<Self, Error> {
         let q = in_128_bits(probability);
         if items == 0 || q == Some(0) {
