@@ -9,15 +9,15 @@ use crate::{Error, Seed, Word};
 /// Segments of different lengths in device memory.
 impl CudaWorkspace {
     /// Copies the items of segments, each segment in the order of its own permutation, as
-    /// [`Segments::shuffle`](crate::Segments::shuffle) does in host memory. Item `p[k]` of a segment
-    /// of `source` goes to its place `k` in `out`.
+    /// [`Segments::shuffle`](crate::Segments::shuffle) does in host memory. Item `p[k]` of a
+    /// segment of `source` goes to its place `k` in `out`.
     ///
-    /// The offsets are in device memory, in words of 32 or 64 bits. The call waits for the GPU once,
-    /// to learn whether they are right and how long the segments are, so it cannot be captured in a
-    /// graph. Two launches move all segments of up to 256 items, and one for each power of two
-    /// those up to that length. A segment that is so long that the whole device is faster than a block is
-    /// moved as by [`shuffle_into`](Self::shuffle_into), one after the other. It needs NVRTC, and
-    /// working memory of 4 bytes a segment.
+    /// The offsets are in device memory, in words of 32 or 64 bits. The call waits for the GPU
+    /// once, to learn whether they are right and how long the segments are, so it cannot be
+    /// captured in a graph. Two launches move all segments of up to 256 items, and one for each
+    /// power of two those up to that length. A segment that is so long that the whole device is
+    /// faster than a block is moved as by [`shuffle_into`](Self::shuffle_into), one after the
+    /// other. It needs NVRTC, and working memory of 4 bytes a segment.
     ///
     /// # Errors
     ///
@@ -55,8 +55,8 @@ impl CudaWorkspace {
         self.move_segments(offsets, seed.into(), source, out, Direction::Shuffle)
     }
 
-    /// Undoes [`shuffle_segments_into`](Self::shuffle_segments_into) with the same offsets and seed:
-    /// copies item `k` of a segment of `source` to its place `p[k]` in `out`.
+    /// Undoes [`shuffle_segments_into`](Self::shuffle_segments_into) with the same offsets and
+    /// seed: copies item `k` of a segment of `source` to its place `p[k]` in `out`.
     ///
     /// # Errors
     ///
@@ -78,8 +78,8 @@ impl CudaWorkspace {
     ///
     /// # Errors
     ///
-    /// [`Error::IndexTooWide`] if there are more items than a word of `out` can count, and otherwise
-    /// as [`shuffle_segments_into`](Self::shuffle_segments_into).
+    /// [`Error::IndexTooWide`] if there are more items than a word of `out` can count, and
+    /// otherwise as [`shuffle_segments_into`](Self::shuffle_segments_into).
     pub fn write_segments<O: Word + DeviceRepr, N: Word + DeviceRepr>(
         &mut self,
         offsets: &impl DeviceArray<O>,

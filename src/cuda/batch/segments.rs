@@ -2,8 +2,8 @@
 //! gpu/batch/segments.cuh, and what users call in src/permutation/segments_on_gpu.rs.
 //!
 //! The offsets are the device's, so the first plan checks them and lists the segments by classes,
-//! and the host waits for that. A second plan moves all segments but the long ones, which follow one
-//! after the other, as if each were an array of its own.
+//! and the host waits for that. A second plan moves all segments but the long ones, which follow
+//! one after the other, as if each were an array of its own.
 
 use std::cell::RefCell;
 
@@ -100,7 +100,8 @@ impl CudaWorkspace {
         let movement = Movement::Indices { out, word: WordType::of_index::<N>() };
         // SAFETY: both slices belong to the context and have as many words as the job says. The
         // offsets are borrowed and the other mutably, so they do not overlap, and the guards, each
-        // an `InUse`, ensure that neither is freed or otherwise used before the stream has finished.
+        // an `InUse`, ensure that neither is freed or otherwise used before the stream has
+        // finished.
         unsafe { execute(&mut self.executor, given, seed, items, movement) }
     }
 
@@ -129,10 +130,10 @@ impl CudaWorkspace {
         self.executor.check_slices()?;
         let array = RawArray { source, out, len, item_bytes };
         let movement = Movement::items(vec![array.array()], direction)?;
-        // SAFETY: all slices belong to the context and have as many words and items as the job says.
-        // The sources are borrowed and the other mutably, so it overlaps neither, and the guards,
-        // each an `InUse`, ensure that none is freed or otherwise used before the stream has
-        // finished with it.
+        // SAFETY: all slices belong to the context and have as many words and items as the job
+        // says. The sources are borrowed and the other mutably, so it overlaps neither, and the
+        // guards, each an `InUse`, ensure that none is freed or otherwise used before the stream
+        // has finished with it.
         unsafe { execute(&mut self.executor, given, seed, len as u64, movement) }
     }
 
@@ -140,7 +141,8 @@ impl CudaWorkspace {
     ///
     /// # Safety
     ///
-    /// As [`shuffle_raw`](Self::shuffle_raw), also for the offsets, which do not overlap the output.
+    /// As [`shuffle_raw`](Self::shuffle_raw), also for the offsets, which do not overlap the
+    /// output.
     pub(crate) unsafe fn move_segments_raw(
         &mut self,
         offsets: RawOffsets,
@@ -151,7 +153,8 @@ impl CudaWorkspace {
         array.check_apart()?;
         self.enter()?;
         let movement = Movement::items(vec![array.array()], direction)?;
-        // SAFETY: the caller vouches for the offsets and the array, whose two parts were found apart.
+        // SAFETY: the caller vouches for the offsets and the array, whose two parts were found
+        // apart.
         unsafe { execute(&mut self.executor, offsets, seed, array.len as u64, movement) }
     }
 }
@@ -165,8 +168,8 @@ fn raw<O: Word>(address: u64, len: usize) -> RawOffsets {
 /// # Safety
 ///
 /// The offsets are in memory that the device may read. At the addresses of the movement there are
-/// `items` words or items, in memory that it may read or write as the movement does. What is written
-/// overlaps nothing else, and nobody else uses any of it until the stream has finished.
+/// `items` words or items, in memory that it may read or write as the movement does. What is
+/// written overlaps nothing else, and nobody else uses any of it until the stream has finished.
 unsafe fn execute(
     executor: &mut Executor,
     offsets: RawOffsets,

@@ -165,8 +165,8 @@ pub(crate) fn of_indexes(last: u64, rows: u64, limits: &GpuLimits) -> RowWay {
     shape.map_or(RowWay::OneByOne, RowWay::Together)
 }
 
-/// Segments whose indexes have at most this many bits are drawn exactly by a launch of their own, so
-/// that blocks have no shared memory for longer ones. No other number was tried.
+/// Segments whose indexes have at most this many bits are drawn exactly by a launch of their own,
+/// so that blocks have no shared memory for longer ones. No other number was tried.
 pub(crate) const FEW_EXACT_BITS: usize = 5;
 
 /// The segments that a thread lists at a time. No other number was tried.
