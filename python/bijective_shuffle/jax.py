@@ -391,7 +391,7 @@ def _evaluate(keys: Array, i: Array, *, n: int, inverse: bool) -> Array:
     wide = word if i.dtype.itemsize <= np.dtype(word).itemsize else np.uint64
     x = jnp.minimum(i.astype(wide), wide(last)).astype(word)
     if _is_table(n):
-        entries: Array = jnp.asarray(keys)[int(inverse)].at[x].get(mode="promise_in_bounds")
+        entries: Array = jnp.asarray(keys[int(inverse)]).at[x].get(mode="promise_in_bounds")
         return entries.astype(found)
     turn = partial(_backward if inverse else _forward, keys, n)
     x = turn(x)
