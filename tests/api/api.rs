@@ -48,7 +48,7 @@ fn unstable_rustdoc(target: &Path) -> PathBuf {
 const JSON: [&str; 3] = ["-Zunstable-options", "--output-format=json", "--cap-lints=allow"];
 
 /// What follows `bijective-shuffle` in the names of the packages that have a list.
-const LISTED: [&str; 6] = ["-core", "-rng", "-affine", "-stats", "-loaders", ""];
+const LISTED: [&str; 7] = ["-core", "-rng", "-affine", "-stats", "-loaders", "-resample", ""];
 
 /// Writes rustdoc's JSON of a package, and says where it is.
 fn rustdoc_json(package: &str, root: &Path) -> PathBuf {
