@@ -131,48 +131,48 @@ def gpu_triton(scale):
     walks_triton.check_rows("cuda")
 
     @triton.jit
-    def indexes(out, params, n, BLOCK: tl.constexpr):
+    def indexes(out, order, n, BLOCK: tl.constexpr):
         i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-        tl.store(out + i, walk(i, params), mask=i < n)
+        tl.store(out + i, walk(i, order), mask=i < n)
 
     @triton.jit
-    def gather(out, rows, params, n, BLOCK: tl.constexpr):
+    def gather(out, rows, order, n, BLOCK: tl.constexpr):
         i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
         word = tl.arange(0, 16)[None, :]
-        from_row = walk(i, params).to(tl.int64)[:, None] * 16 + word
+        from_row = walk(i, order).to(tl.int64)[:, None] * 16 + word
         to_row = i.to(tl.int64)[:, None] * 16 + word
         tl.store(out + to_row, tl.load(rows + from_row, mask=i[:, None] < n), mask=i[:, None] < n)
 
     for n in (2**28 // scale, 3 * 2**26 // scale):
-        params, out = walk_params(n, 42, device="cuda"), torch.empty(n, dtype=torch.int32, device="cuda")
+        order, out = walk_params(n, 42, device="cuda"), torch.empty(n, dtype=torch.int32, device="cuda")
         order = bs.Permutation.walk(n, 42)
         best = min(
-            (on_a_gpu(lambda: indexes[(triton.cdiv(n, block),)](out, params, n, BLOCK=block))[0], block)
+            (on_a_gpu(lambda: indexes[(triton.cdiv(n, block),)](out, order, n, BLOCK=block))[0], block)
             for block in (256, 512, 1024, 2048)
         )
         block = best[1]
         assert (out[:1000].cpu().numpy() == order[:1000].to_numpy()).all()
-        times = on_a_gpu(lambda: indexes[(triton.cdiv(n, block),)](out, params, n, BLOCK=block),
+        times = on_a_gpu(lambda: indexes[(triton.cdiv(n, block),)](out, order, n, BLOCK=block),
                          lambda: torch.randperm(n, out=out))
         yield f"{n} int32 in blocks of {block}, beside torch.randperm", *times
         if n & (n - 1) == 0:
             # The order of `cuda.randperm` is the same.
-            times = on_a_gpu(lambda: indexes[(triton.cdiv(n, block),)](out, params, n, BLOCK=block),
+            times = on_a_gpu(lambda: indexes[(triton.cdiv(n, block),)](out, order, n, BLOCK=block),
                              lambda: bs.cuda.randperm(n, 42, out=out))
             yield f"{n} int32 in blocks of {block}, beside cuda.randperm of this package", *times
         del out
         n //= 4
         rows = torch.arange(n * 16, dtype=torch.int32, device="cuda").reshape(n, 16)
-        moved, params = torch.empty_like(rows), walk_params(n, 42, device="cuda")
+        moved, order = torch.empty_like(rows), walk_params(n, 42, device="cuda")
         order = bs.Permutation.walk(n, 42)
         best = min(
-            (on_a_gpu(lambda: gather[(triton.cdiv(n, block),)](moved, rows, params, n, BLOCK=block))[0], block)
+            (on_a_gpu(lambda: gather[(triton.cdiv(n, block),)](moved, rows, order, n, BLOCK=block))[0], block)
             for block in (32, 64, 128, 256)
         )
         block = best[1]
         assert (moved[:1000, 0].cpu().numpy() == order[:1000].to_numpy() * 16).all()
         yield f"{n} rows of 64 bytes in blocks of {block}", *on_a_gpu(
-            lambda: gather[(triton.cdiv(n, block),)](moved, rows, params, n, BLOCK=block),
+            lambda: gather[(triton.cdiv(n, block),)](moved, rows, order, n, BLOCK=block),
             lambda: torch.index_select(rows, 0, torch.randperm(n, device="cuda"), out=moved))
         del rows, moved
         torch.cuda.empty_cache()

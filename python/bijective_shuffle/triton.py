@@ -6,16 +6,17 @@ import triton.language as tl
 from bijective_shuffle.triton import walk, walk_params
 
 @triton.jit
-def gather(out, source, params, n, BLOCK: tl.constexpr):
+def gather(out, source, order, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.store(out + i, tl.load(source + walk(i, params), mask=i < n), mask=i < n)
+    tl.store(out + i, tl.load(source + walk(i, order), mask=i < n), mask=i < n)
 
-params = walk_params(n, seed=42, device="cuda")
-gather[(triton.cdiv(n, 1024),)](out, source, params, n, BLOCK=1024)
+order = walk_params(n, seed=42, device="cuda")
+gather[(triton.cdiv(n, 1024),)](out, source, order, n, BLOCK=1024)
 ```
 
 The length, the seed and the epoch are in a tensor, so none of them compiles a kernel again, except
-that lengths above 2^32 have words of 64 bits.
+that lengths above 2^32 have words of 64 bits. Do not call an argument of a kernel `params`: some
+versions of Triton use that name for themselves, and fail with a `TypeError` about a dict.
 """
 
 from __future__ import annotations

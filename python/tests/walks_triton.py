@@ -10,19 +10,19 @@ from walks import KEYS, items, lengths, places
 
 
 @triton.jit
-def both(at, params, found, back, n, BLOCK: tl.constexpr):
+def both(at, order, found, back, n, BLOCK: tl.constexpr):
     k = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    x = walk(tl.load(at + k, mask=k < n, other=-1), params)
+    x = walk(tl.load(at + k, mask=k < n, other=-1), order)
     tl.store(found + k, x, mask=k < n)
-    tl.store(back + k, walk_inverse(x, params), mask=k < n)
+    tl.store(back + k, walk_inverse(x, order), mask=k < n)
 
 
 @triton.jit
-def normalised(out, source, params, width, WIDTH: tl.constexpr):
+def normalised(out, source, order, width, WIDTH: tl.constexpr):
     """Row `i` of the result is row `walk(i)` of the source with a mean of 0 and a variance of 1."""
     i = tl.program_id(0)
     column = tl.arange(0, WIDTH)
-    row = walk(i, params).to(tl.int64)
+    row = walk(i, order).to(tl.int64)
     x = tl.load(source + row * width + column, mask=column < width, other=0.0)
     centred = tl.where(column < width, x - tl.sum(x) / width, 0.0)
     y = centred * tl.rsqrt(tl.sum(centred * centred) / width + 1e-5)
@@ -32,13 +32,13 @@ def normalised(out, source, params, width, WIDTH: tl.constexpr):
 def check(device, chosen):
     for k, n in enumerate(chosen):
         key, at = KEYS[k % len(KEYS)], places(n)
-        params = walk_params(n, *key, device=device)
+        order = walk_params(n, *key, device=device)
         for kind in (torch.int64, torch.int32):
             if n - 1 > torch.iinfo(kind).max:
                 continue
             given = torch.from_numpy(at.astype(np.int64)).to(kind).to(device)
             found, back = torch.empty_like(given), torch.empty_like(given)
-            both[(triton.cdiv(at.size, 256),)](given, params, found, back, at.size, BLOCK=256)
+            both[(triton.cdiv(at.size, 256),)](given, order, found, back, at.size, BLOCK=256)
             assert np.array_equal(found.cpu().numpy().astype(np.uint64), items(n, *key, at)), n
             assert torch.equal(back, given), n
 
