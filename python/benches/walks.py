@@ -213,8 +213,8 @@ def gpu_cupy(scale):
         if (i < p.size()) out[i] = p(i);
     }'''
     indexes = cp.RawKernel(code, "indexes", options=("--std=c++17",))
-    at = cp.ElementwiseKernel("uint64 i, raw uint64 order", "uint64 x",
-                              "x = (*reinterpret_cast<const bijective_shuffle::walk *>(&order[0]))(i)",
+    at = cp.ElementwiseKernel("uint64 place, raw uint64 order", "uint64 x",
+                              "x = (*reinterpret_cast<const bijective_shuffle::walk *>(&order[0]))(place)",
                               "walk_at", preamble=walk_source(), options=("--std=c++17",))
     for n in (2**28 // scale, 3 * 2**26 // scale, 200):
         params, out = walk_params(n, 42), cp.empty(n, cp.uint32)

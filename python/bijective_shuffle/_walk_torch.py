@@ -176,7 +176,8 @@ def _drawn_keys(n: int, seed: Tensor, epoch: Tensor, device: torch.device) -> Te
     size = 1 << _walk.bits(n)
     # Chapter 2, for the ten blocks at once. Whole products of 32-bit words wrap in int64, and their
     # bits are right.
-    x = torch.arange(_walk.ROUNDS, dtype=torch.int64, device=device)
+    # A list, because the compiler for GPUs narrows what it computes from `arange` to 32 bits.
+    x = torch.tensor(list(range(_walk.ROUNDS)), dtype=torch.int64, device=device)
     y, z, w = torch.full_like(x, _walk.bits(n)), _low(epoch[0]) + 0 * x, _high(epoch[0]) + 0 * x
     for word in seed.unbind():
         k, m = _low(word), _high(word)

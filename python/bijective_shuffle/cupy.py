@@ -16,8 +16,8 @@ gather((-(-n // 256),), (256,), (walk_params(n, seed=42), source, out))
 An `ElementwiseKernel` takes no structs, but a pointer to one in the memory of the device:
 
 ```python
-at = cp.ElementwiseKernel("uint64 i, raw uint64 order", "uint64 x",
-    "x = (*reinterpret_cast<const bijective_shuffle::walk *>(&order[0]))(i)",
+at = cp.ElementwiseKernel("uint64 place, raw uint64 order", "uint64 x",
+    "x = (*reinterpret_cast<const bijective_shuffle::walk *>(&order[0]))(place)",
     "walk_at", preamble=walk_source(), options=("--std=c++17",))
 at(cp.arange(n, dtype="u8"), cp.asarray(walk_params(n, seed=42).view("u8")))
 ```

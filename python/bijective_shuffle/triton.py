@@ -91,15 +91,20 @@ def _clamped(i, params):  # type: ignore[no-untyped-def]
     last = tl.load(params)
     # A negative number wraps to a large one, unless it is cut to fewer bits.
     if i.dtype.primitive_bitwidth > word.primitive_bitwidth:
-        return tl.minimum(i.to(tl.uint64), last.to(tl.uint64)).to(word)
-    return tl.minimum(i.to(word), last)
+        x = tl.minimum(i.to(tl.uint64), last.to(tl.uint64)).to(word)
+    else:
+        x = tl.minimum(i.to(word), last)
+    return x
 
 
 @triton.jit
 def _any(outside):  # type: ignore[no-untyped-def]
+    # Some versions of Triton compile what follows a `return` too, so there is one, at the end.
     if outside.type.is_block():
-        return tl.max(outside.to(tl.int32), axis=None) > 0
-    return outside
+        found = tl.max(outside.to(tl.int32), axis=None) > 0
+    else:
+        found = outside
+    return found
 
 
 @triton.jit
