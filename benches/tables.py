@@ -82,6 +82,20 @@ def header_walk(results):
                  lines, rows.origins())
 
 
+def gpu_walk(results):
+    """Milliseconds of kernels whose threads compute their index by the header, next to CCCL's."""
+    rows, lines = results.rows("gpu-walk"), []
+    names = ["write in order", "bijective_shuffle::walk32", "bijective_shuffle::walk", "cuda::shuffle_iterator"]
+    for bytes, what in (("4", "indexes"), ("64", "rows of 64 bytes, gathered")):
+        for len in dict.fromkeys(row["length"] for row in rows.where(item_bytes=bytes).rows):
+            line = [f"{called(len)} {what}"]
+            for name in names:
+                found = rows.where(item_bytes=bytes, length=len, name=name).rows
+                line.append(number(float(found[0]["seconds"]) * 1e3, 2) if found else "")
+            lines.append(line)
+    return Table(["", "memory alone", "`walk32`", "`walk`", "`cuda::shuffle_iterator`"], lines, rows.origins())
+
+
 CPU_COLUMNS = {label: ("ours, default, auto", peer) for label, peer in {
     "`rip_shuffle`": RIP, "Rao-Sandelius": "Rao-Sandelius, memory kept",
     "MergeShuffle": "MergeShuffle", "`rand`": "rand", "`fastrand`": "fastrand",
@@ -660,6 +674,7 @@ TABLES = {
     "short cpu 16": speeds(["cpu-paper*"], millions, CPU_LENGTHS, CPU_COLUMNS),
     "small": speeds(["cpu-small"], millions, [length(w) for w in (8, 13, 16)], SMALL),
     "header": header_walk,
+    "walks on a GPU": gpu_walk,
     "small, Zen 4": speeds(["cpu-small-zen4"], millions, [length(15)], DICE),
     "short evaluations": chosen(
         "cpu-evaluations", {"family": "family", "instructions": "instructions", "16": "16 bits",
@@ -706,8 +721,7 @@ TABLES = {
 }
 
 FIGURES = {
-    **{f"2^26, {what}, s": (lambda r, column=column: number(((1 << 26) + 1) / call(PLAIN, column)(r), 2))
-       for what, column in (("first call", FIRST), ("plain call", LATER))},
+    "2^26, first call, s": lambda r: number(((1 << 26) + 1) / call(PLAIN, FIRST)(r), 2),
     "plain call, peak bytes": lambda r: number(call(PLAIN, PEAK)(r), 1),
     "workspace over rip_shuffle from 2^22 on": kept_over_rip,
     **{f"default over cipher {simd}": (lambda r, simd=simd: number(
