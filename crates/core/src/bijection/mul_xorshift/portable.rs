@@ -73,7 +73,7 @@ impl Vectored for u32 {
 
     #[inline(always)]
     fn points(_level: SimdLevel) -> usize {
-        VECTORS * u32x4::LANES
+        VECTORS * <u32x4 as Vector>::LANES
     }
 
     #[inline(never)]
