@@ -7,7 +7,8 @@ same values.
 
 >>> from bijective_shuffle.resample import bootstrap
 >>> result = bootstrap(([3.0, 1.0, 4.0, 1.0, 5.0],), "mean", seed=42)
->>> result.confidence_interval.low < 2.8 < result.confidence_interval.high
+>>> low, high = result.confidence_interval
+>>> bool(low < 2.8 < high)
 True
 """
 

@@ -76,7 +76,7 @@ class Bootstrap:
     name in Rust gives the same rows, and its documentation names the sources.
 
     >>> rows = Bootstrap(5, seed=42)
-    >>> rows.indexes(7).shape, rows.indexes(7, 3).shape, rows.counts(7, 3).sum()
+    >>> rows.indexes(7).shape, rows.indexes(7, 3).shape, int(rows.counts(7, 3).sum())
     ((5,), (3, 5), 15)
     """
 
