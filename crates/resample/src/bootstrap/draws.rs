@@ -12,8 +12,7 @@ const NEXT: u128 = 1 << 58;
 /// The draws of one row: draw `j` is made of word `j` of the stream that has the row's number, as
 /// `floor(word range / 2^32)`. Where that would make some numbers likelier, it is made of word `j +
 /// 2^58` instead, then `j + 2 * 2^58`, and so on (Lemire, *Fast random integer generation in an
-/// interval*, 2019). If ranges are beyond 2^32, words have 64 bits, of which there are half as
-/// many.
+/// interval*, 2019). If ranges are beyond 2^32, the draws take words of 64 bits.
 #[derive(Clone)]
 pub(super) struct RowDraws {
     rng: Philox4x32Rng,

@@ -11,8 +11,8 @@ pub enum EarlyStop {
     /// Never.
     #[default]
     Never,
-    /// After so many values as extreme as the observed one. Then the p-value is `h / l` for `h`
-    /// such values among the first `l`, which is exact too.
+    /// After this number `h` of values as extreme as the observed one. If that takes `l` values,
+    /// the p-value is `h / l`, which is exact too.
     ///
     /// Source: Besag and Clifford, *Sequential Monte Carlo p-values*, Biometrika 78, 1991.
     Exceedances(u64),
